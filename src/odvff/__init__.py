@@ -1,0 +1,29 @@
+"""Gaussian processes for real tables: orthogonally decoupled variational Fourier features."""
+
+from odvff.errors import FactorizationError, InputError, KernelError, NumericalError, OdvffError
+from odvff.features import Fourier, InducingPoints, Kronecker, Levels
+from odvff.kernels import Categorical, Matern, Separable
+from odvff.likelihoods import GaussianNoise
+from odvff.posterior import Posterior
+from odvff.terms import Sum, Term
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Categorical",
+    "FactorizationError",
+    "Fourier",
+    "GaussianNoise",
+    "InducingPoints",
+    "InputError",
+    "KernelError",
+    "Kronecker",
+    "Levels",
+    "Matern",
+    "NumericalError",
+    "OdvffError",
+    "Posterior",
+    "Separable",
+    "Sum",
+    "Term",
+]

@@ -1,0 +1,223 @@
+"""Diagonal plus low rank, and the few bordering rows that complete a Fourier basis. Linear time and memory.
+
+**Core.** K = D + U Uᵀ with D diagonal (n) and U of shape (n, r), r ≤ 3. With W = D^{-½} U and the Cholesky factor
+Λ Λᵀ = I + WᵀW (r × r), the matrix
+
+    M = I + W (I + Λ)⁻¹ Wᵀ      satisfies      M Mᵀ = I + W Wᵀ,
+    M⁻¹ = I − W (I + Λᵀ)⁻¹ Λ⁻¹ Wᵀ,
+
+so C = D^{½} M is a factor whose every operation costs O(nr). (Put X = (I+Λ)⁻¹ into X + Xᵀ + X WᵀW Xᵀ = I.)
+
+**Border.** q more functions w are known by their elimination: w = N (R + c h), where h are the functions of the
+core, c their coefficients, and the remainders R have covariance T + V Vᵀ among themselves and V Uᵀ with h.
+Then the Schur complement that the factor needs is
+
+    T + V (I + WᵀW)⁻¹ Vᵀ,      T = t tᵀ,
+
+a sum of two positive parts: unlike K_ww − K_wh K_hh⁻¹ K_hw it loses no digits, however well h approximates w.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odvff.arrays import (
+    Array,
+    cholesky,
+    concatenate,
+    double_precision,
+    is_traced,
+    namespace,
+    solve_triangular,
+)
+from odvff.errors import FactorizationError
+from odvff.linalg.dense import Dense, DenseFactor
+from odvff.linalg.operator import Covariance, Factor, scale_rows
+
+
+@double_precision
+@dataclass(frozen=True)
+class LowRankFactor(Factor):
+    """C = D^{½} M; see the module's text."""
+
+    root: Array  # D^{½}, (n,)
+    W: Array  # D^{-½} U, (n, r)
+    lower: Array  # Λ, (r, r)
+
+    @property
+    def size(self) -> int:
+        return int(self.root.shape[0])
+
+    @property
+    def _one_plus(self) -> Array:
+        """I + Λ, lower triangular."""
+        return self.lower + np.eye(self.lower.shape[0])
+
+    def solve(self, b: Array) -> Array:
+        # M⁻¹ D^{-½} b
+        b = scale_rows(1 / self.root, b)
+        inner = solve_triangular(self.lower, self.W.T @ b)
+        return b - self.W @ solve_triangular(self._one_plus, inner, transpose=True)
+
+    def solve_transpose(self, b: Array) -> Array:
+        # D^{-½} M⁻ᵀ b
+        inner = solve_triangular(self._one_plus, self.W.T @ b)
+        b = b - self.W @ solve_triangular(self.lower, inner, transpose=True)
+        return scale_rows(1 / self.root, b)
+
+    def apply(self, b: Array) -> Array:
+        return scale_rows(self.root, b + self.W @ solve_triangular(self._one_plus, self.W.T @ b))
+
+    def apply_transpose(self, b: Array) -> Array:
+        b = scale_rows(self.root, b)
+        return b + self.W @ solve_triangular(self._one_plus, self.W.T @ b, transpose=True)
+
+    def whitened_low_rank(self) -> Array:
+        """C⁻¹ U = M⁻¹ W = W (I + Λᵀ)⁻¹ Λ⁻¹ (I + Λ), of shape (n, r)."""
+        inner = solve_triangular(self.lower, self._one_plus)
+        return self.W @ solve_triangular(self._one_plus, inner, transpose=True)
+
+    def logdet(self) -> Array:
+        # log|D + UUᵀ| = log|D| + log|I + WᵀW|
+        xp = namespace(self.root, self.W)
+        return 2 * xp.sum(xp.log(self.root)) + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
+
+
+@double_precision
+@dataclass(frozen=True)
+class DiagonalPlusLowRank(Covariance):
+    """K = diag(d) + U Uᵀ."""
+
+    d: Array  # (n,), positive
+    U: Array  # (n, r)
+
+    @property
+    def size(self) -> int:
+        return int(self.d.shape[0])
+
+    def dense(self) -> Array:
+        return namespace(self.d, self.U).diag(self.d) + self.U @ self.U.T
+
+    def diagonal(self) -> Array:
+        return self.d + (self.U**2).sum(axis=1)
+
+    def __matmul__(self, b: Array) -> Array:
+        return scale_rows(self.d, b) + self.U @ (self.U.T @ b)
+
+    def factor(self) -> LowRankFactor:
+        xp = namespace(self.d, self.U)
+        if not is_traced(self.d) and not (np.isfinite(self.d).all() and (self.d > 0).all()):
+            raise FactorizationError(
+                f"the diagonal part of the covariance runs from {self.d.min():.3g} to {self.d.max():.3g} and must be "
+                "positive and finite. Likely causes: (a) a lengthscale so short or so long that its powers over- or "
+                "underflow: keep it between 1e-12 and 1e12 of the interval; (b) a variance of zero or NaN."
+            )
+        root = xp.sqrt(self.d)
+        W = self.U / root[:, None]
+        return LowRankFactor(root, W, cholesky(np.eye(W.shape[1]) + W.T @ W))
+
+
+@double_precision
+@dataclass(frozen=True)
+class BorderedFactor(Factor):
+    """C = E [[C_h, 0], [V Yᵀ, C_R]], where E undoes the elimination and Y = C_h⁻¹ U."""
+
+    operator: "Bordered"
+    core: LowRankFactor
+    remainder: DenseFactor
+    Y: Array
+
+    @property
+    def size(self) -> int:
+        return self.operator.size
+
+    def solve(self, b: Array) -> Array:
+        op = self.operator
+        h, w = op.split(b)
+        R = op.eliminate @ w - op.c @ h  # R = N⁻¹ w − c h
+        x = self.core.solve(h)
+        return op.join(x, self.remainder.solve(R - op.V @ (self.Y.T @ x)))
+
+    def solve_transpose(self, b: Array) -> Array:
+        op = self.operator
+        x, z = op.split(b)
+        R = self.remainder.solve_transpose(z)
+        h = self.core.solve_transpose(x - self.Y @ (op.V.T @ R))
+        return op.join(h - op.c.T @ R, op.eliminate.T @ R)
+
+    def apply(self, b: Array) -> Array:
+        op = self.operator
+        x, z = op.split(b)
+        h = self.core.apply(x)
+        R = op.V @ (self.Y.T @ x) + self.remainder.apply(z)
+        return op.join(h, op.N @ (R + op.c @ h))
+
+    def apply_transpose(self, b: Array) -> Array:
+        op = self.operator
+        h, w = op.split(b)
+        R = op.N.T @ w
+        x = self.core.apply_transpose(h + op.c.T @ R) + self.Y @ (op.V.T @ R)
+        return op.join(x, self.remainder.apply_transpose(R))
+
+    def logdet(self) -> Array:
+        # N is unit triangular: its determinant is 1
+        return self.core.logdet() + self.remainder.logdet()
+
+
+@double_precision
+@dataclass(frozen=True)
+class Bordered(Covariance):
+    """Diagonal plus low rank with q bordering rows, the first `lead` of them before the core, the rest after it."""
+
+    core: DiagonalPlusLowRank
+    c: Array  # (q, n): coefficients of the eliminated part
+    t: Array  # (q, k): T = t tᵀ
+    V: Array  # (q, r)
+    N: Array  # (q, q), unit lower triangular
+    eliminate: Array  # N⁻¹
+    lead: int
+
+    @property
+    def size(self) -> int:
+        return self.core.size + int(self.N.shape[0])
+
+    def split(self, b: Array) -> tuple[Array, Array]:
+        """Rows of the core, rows of the border."""
+        stop = self.lead + self.core.size
+        return b[self.lead : stop], concatenate([b[: self.lead], b[stop:]])
+
+    def join(self, h: Array, w: Array) -> Array:
+        return concatenate([w[: self.lead], h, w[self.lead :]])
+
+    def _boundary(self) -> Array:
+        """The low-rank part of R + c h, that is of N⁻¹ w."""
+        return self.V + self.c @ self.core.U
+
+    def dense(self) -> Array:
+        d, U, A = self.core.d, self.core.U, self._boundary()
+        K_hh = self.core.dense()
+        K_wh = self.N @ (self.c * d + A @ U.T)
+        K_ww = self.N @ (self.t @ self.t.T + (self.c * d) @ self.c.T + A @ A.T) @ self.N.T
+        columns_h = self.join(K_hh, K_wh)
+        columns_w = self.join(K_wh.T, K_ww)
+        return self.join(columns_h.T, columns_w.T).T
+
+    def diagonal(self) -> Array:
+        A = self.N @ self._boundary()
+        w = ((self.N @ self.t) ** 2).sum(axis=1) + ((self.N @ self.c) ** 2) @ self.core.d + (A**2).sum(axis=1)
+        return self.join(self.core.diagonal(), w)
+
+    def __matmul__(self, b: Array) -> Array:
+        h, w = self.split(b)
+        A = self._boundary()
+        g = self.N.T @ w
+        low = self.core.U.T @ h + A.T @ g
+        diagonal = scale_rows(self.core.d, h + self.c.T @ g)
+        return self.join(diagonal + self.core.U @ low, self.N @ (self.t @ (self.t.T @ g) + self.c @ diagonal + A @ low))
+
+    def factor(self) -> BorderedFactor:
+        core = self.core.factor()
+        # T + V (I + WᵀW)⁻¹ Vᵀ
+        v = solve_triangular(core.lower, self.V.T)
+        schur = Dense(self.t @ self.t.T + v.T @ v, jitter=0.0).factor()
+        return BorderedFactor(self, core, schur, core.whitened_low_rank())

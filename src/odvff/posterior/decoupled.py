@@ -1,0 +1,83 @@
+"""The parametrisations that the orthogonal one replaced, as reference families.
+
+`Decoupled` (Cheng & Boots 2016, 2017) gives mean and covariance bases of their own; `Hybrid` (Cheng & Boots 2017) lets the
+mean use both bases, not made orthogonal. They are here because the paper builds on them, and as a check: each is
+the same distribution as a `Posterior` for suitable parameters. In dense algebra, for study and not for large models.
+
+Bases are any features of one `Sum`: `alpha`/`gamma` are inducing points, β are the features of the terms.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odvff.arrays import Array, cholesky, double_precision, namespace, solve_triangular
+from odvff.terms import Sum
+
+
+@double_precision
+@dataclass(frozen=True)
+class Decoupled:
+    """μ = Ψ_α a,  Σ = (I + Ψ_β B Ψ_βᵀ)⁻¹ = I − Ψ_β (B⁻¹ + K_β)⁻¹ Ψ_βᵀ  with B = H Hᵀ.
+
+    mean(x) = k(x,α)a,  var(x) = k(x,x) − φᵀH(I + HᵀK_βH)⁻¹Hᵀφ.
+    """
+
+    terms: Sum
+    alpha: Array  # (|α|, D)
+    a: Array  # (|α|,)
+    H: Array  # (|β|, |β|)
+
+    def _inner(self) -> tuple[Array, Array]:
+        """HᵀK_βH and the Cholesky factor of I + HᵀK_βH."""
+        G = self.H.T @ (self.terms.Kuu() @ self.H)
+        return G, cholesky(np.eye(G.shape[0]) + G)
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        _, lower = self._inner()
+        v = solve_triangular(lower, self.H.T @ self.terms.Kuf(X))
+        return self.terms.covariance(X, self.alpha) @ self.a, self.terms.variances(X) - (v**2).sum(axis=0)
+
+    def kl(self) -> Array:
+        """½[aᵀK_αa + log|I + HᵀK_βH| − tr(HᵀK_βH (I + HᵀK_βH)⁻¹)]."""
+        G, lower = self._inner()
+        xp = namespace(G, self.a)
+        # tr(G(I+G)⁻¹) = n − ‖L⁻¹‖²
+        inverse = solve_triangular(lower, np.eye(G.shape[0]))
+        trace = G.shape[0] - (inverse**2).sum()
+        quadratic = self.a @ (self.terms.covariance(self.alpha, self.alpha) @ self.a)
+        return 0.5 * (quadratic + 2 * xp.sum(xp.log(xp.diagonal(lower))) - trace)
+
+
+@double_precision
+@dataclass(frozen=True)
+class Hybrid:
+    """μ = Ψ_γ a_γ + Ψ_β a_β,  Σ as in SVGP: the bases overlap.
+
+    With a_β = C⁻ᵀm and whitened S = R Rᵀ: mean(x) = k(x,γ)a_γ + ψᵀm, and ‖μ‖² = aᵀK_γa + 2aᵀψ(γ)ᵀm + mᵀm.
+    """
+
+    terms: Sum
+    mean: Array  # m, (|β|,)
+    root: Array  # R, triangular
+    gamma: Array
+    a_gamma: Array
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        psi = self.terms.Kuu().factor().solve(self.terms.Kuf(X))
+        mean = self.terms.covariance(X, self.gamma) @ self.a_gamma + self.mean @ psi
+        variance = self.terms.variances(X) - (psi**2).sum(axis=0) + ((self.root.T @ psi) ** 2).sum(axis=0)
+        return mean, variance
+
+    def kl(self) -> Array:
+        xp = namespace(self.root, self.mean, self.a_gamma)
+        psi = self.terms.Kuu().factor().solve(self.terms.Kuf(self.gamma))
+        K = self.terms.covariance(self.gamma, self.gamma)
+        norm = self.a_gamma @ K @ self.a_gamma + 2 * self.mean @ (psi @ self.a_gamma) + self.mean @ self.mean
+        log_det_S = 2 * xp.sum(xp.log(xp.abs(xp.diagonal(self.root))))
+        return 0.5 * (xp.sum(self.root**2) - log_det_S - self.mean.shape[0] + norm)
+
+    def orthogonal_mean(self) -> Array:
+        """The m of the `Posterior` that is the same distribution: m + ψ(γ)a_γ."""
+        psi = self.terms.Kuu().factor().solve(self.terms.Kuf(self.gamma))
+        return self.mean + psi @ self.a_gamma

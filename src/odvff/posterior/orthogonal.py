@@ -1,0 +1,235 @@
+"""The orthogonally decoupled posterior: one family that holds SVGP, VFF, ODVGP and ODVFF.
+
+With K_β = C Cᵀ, ψ(x) = C⁻¹φ(x), whitened q(u) = N(m, S) and S = R Rᵀ:
+
+    mean(x) = ψᵀm + [k(x,γ) − ψ(x)ᵀψ(γ)] a_γ
+    var(x)  = k(x,x) − ψᵀψ + ψᵀSψ
+    KL      = ½[tr S − log|S| − |β| + mᵀm] + ½ a_γᵀ [K_γ − ψ(γ)ᵀψ(γ)] a_γ
+
+| method     | features of the terms (β)       | gamma (γ)       |
+|------------|---------------------------------|-----------------|
+| SVGP, SGPR | inducing points                 | none            |
+| VFF        | Fourier                         | none            |
+| ODVGP      | inducing points                 | inducing points |
+| ODVFF      | Fourier, or Fourier with points | inducing points |
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from odvff.arrays import Array, asarray, double_precision, is_traced, namespace
+from odvff.errors import InputError, NumericalError, matrix, vector
+from odvff.likelihoods import expected_log_density
+from odvff.posterior.samples import Paths, draw_paths, joint_samples
+from odvff.terms import Sum, Term
+
+EXACT_ROWS = 1000
+
+ROUNDING = 1e-7
+"""How far below zero, relative to k(x,x), rounding may push a residual variance before it is reported as an error."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The posterior of every f_t at N rows: `mean` and `variance` of shape (N, T), and of their sum, of shape (N,).
+
+    `covariance`, of shape (N, T, T), is there if it was asked for; over t and t′ it adds up to `total_variance`.
+    """
+
+    names: tuple[str, ...]
+    mean: Array
+    variance: Array
+    total_mean: Array
+    total_variance: Array
+    covariance: Array | None = None
+
+
+@double_precision
+class Posterior:
+    """q(f) for a sum of terms.
+
+    Parameters
+    ----------
+    terms : the model, a `Sum` or a list of `Term`.
+    mean : m, the whitened mean of q(u), (|β|,). Zero by default.
+    root : R, a triangular root of the whitened covariance S = R Rᵀ, (|β|, |β|). The identity by default: the prior.
+    gamma : γ, inducing points that carry the mean only, (|γ|, D), or None.
+    a_gamma : their coefficients, (|γ|,). Zero by default.
+
+    >>> from odvff.features import Fourier
+    >>> from odvff.kernels import Matern
+    >>> prior = Posterior([Term(Matern(1.5, 0.2), Fourier(5, (0, 1)))])
+    >>> mean, variance = prior.predict([[0.3], [0.9]])
+    >>> mean, variance
+    (array([0., 0.]), array([1., 1.]))
+    """
+
+    def __init__(
+        self,
+        terms: Sum | Iterable[Term],
+        mean: Array | None = None,
+        root: Array | None = None,
+        gamma: Array | None = None,
+        a_gamma: Array | None = None,
+    ):
+        self.terms = terms if isinstance(terms, Sum) else Sum(tuple(terms))
+        self.factor = self.terms.Kuu().factor()
+        n = self.factor.size
+        self.mean_u = np.zeros(n) if mean is None else vector(mean, "mean", size=n)
+        self.root = np.eye(n) if root is None else _triangular(root, n)
+        self.gamma, self.a_gamma = _checked_gamma(gamma, a_gamma)
+        # mean(x) = φᵀC⁻ᵀ(m − ψ(γ)a_γ) + k(x,γ)a_γ: one vector of weights for all rows to come
+        self._psi_a = np.zeros(n)  # ψ(γ)a_γ
+        if self.gamma is not None:
+            self._psi_a = self.factor.solve(self.terms.Kuf(self.gamma)) @ self.a_gamma
+        self.weights = self.factor.solve_transpose(self.mean_u - self._psi_a)
+
+    def __repr__(self) -> str:
+        points = "no γ" if self.gamma is None else f"|γ|={len(self.a_gamma)}"
+        return f"Posterior({len(self.terms)} terms, |β|={self.factor.size}, {points})"
+
+    def mean(self, X: Array) -> Array:
+        """E f(x), row by row: O(|β| + |γ|) each."""
+        mean = self.weights @ self.terms.Kuf(X)
+        if self.gamma is not None:
+            mean = mean + self.terms.covariance(X, self.gamma) @ self.a_gamma
+        return mean
+
+    def variance(self, X: Array) -> Array:
+        """Var f(x), row by row."""
+        psi = self.factor.solve(self.terms.Kuf(X))
+        # ‖Rᵀψ‖² is positive by construction; the rest is positive in exact arithmetic
+        return residual_variance(self.terms.variances(X), psi) + ((self.root.T @ psi) ** 2).sum(axis=0)
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of f (not of y: a likelihood adds its noise)."""
+        return self.mean(X), self.variance(X)
+
+    def covariance(self, X: Array, Z: Array | None = None) -> Array:
+        """Cov(f(X), f(Z)), of shape (N, M); Z = X by default."""
+        Z = X if Z is None else Z
+        psi_X, psi_Z = (self.factor.solve(self.terms.Kuf(A)) for A in (X, Z))
+        # k(x,z) − ψ(x)ᵀψ(z) + ψ(x)ᵀSψ(z)
+        residual = self.terms.covariance(X, Z) - psi_X.T @ psi_Z
+        return residual + (self.root.T @ psi_X).T @ (self.root.T @ psi_Z)
+
+    def kl(self) -> Array:
+        """KL[q(f) ‖ p(f)]."""
+        xp = namespace(self.root, self.mean_u, self.weights)
+        log_det_S = 2 * xp.sum(xp.log(xp.abs(xp.diagonal(self.root))))
+        kl = 0.5 * (xp.sum(self.root**2) - log_det_S - self.factor.size + xp.sum(self.mean_u**2))
+        if self.gamma is not None:
+            quadratic = self.a_gamma @ (self.terms.covariance(self.gamma, self.gamma) @ self.a_gamma)
+            kl = kl + 0.5 * (quadratic - xp.sum(self._psi_a**2))
+        return kl
+
+    def elbo(self, likelihood: Any, X: Array, y: Array, n_rows: int | None = None) -> Array:
+        """(N/B) Σ_batch E_q log p(y|f) − KL: the evidence lower bound of N = `n_rows` rows from a batch of B of them.
+
+        The likelihood is a `GaussianNoise` or one of GPJax's. By default the batch is the whole data set.
+        """
+        X = matrix(X, "X")
+        B = X.shape[0]
+        if B == 0 or (n_rows is not None and n_rows < B):
+            raise InputError(
+                f"a batch of {B} rows cannot stand for n_rows={n_rows}; give N, the rows of the whole set."
+            )
+        mean, variance = self.predict(X)
+        expectation = expected_log_density(likelihood, y, mean, variance).sum()
+        return (B if n_rows is None else n_rows) / B * expectation - self.kl()
+
+    def sample(self, X: Array, n_samples: int = 1, *, seed: int | None = None, method: str = "auto") -> Array:
+        """Joint samples of f at the rows of X, of shape (n_samples, N).
+
+        "exact" costs O(N³); "pathwise" is linear in N and leaves out only what `Paths.unresolved` reports; "auto" is exact
+        up to 1000 rows.
+        """
+        X = matrix(X, "X")
+        if method not in ("auto", "exact", "pathwise"):
+            raise InputError(f"method must be 'auto', 'exact' or 'pathwise', got {method!r}.")
+        if method == "exact" or (method == "auto" and len(X) <= EXACT_ROWS):
+            rng = np.random.default_rng(seed)
+            return joint_samples(self.mean(X), self.covariance(X), n_samples, rng)
+        return self.paths(n_samples, seed=seed)(X)
+
+    def paths(self, n_samples: int = 1, *, seed: int | None = None, refinement: int = 16) -> Paths:
+        """Sampled functions that can be evaluated anywhere; `refinement` times the features resolve their detail."""
+        rng = np.random.default_rng(seed)
+        noise = rng.standard_normal((self.factor.size, n_samples))
+        whitened = (self.mean_u - self._psi_a)[:, None] + self.root @ noise
+        return draw_paths(self.terms, self.factor, whitened, self.gamma, self.a_gamma, refinement, rng)
+
+    def effects(self, X: Array, *, covariance: bool = False) -> Effects:
+        """Mean and variance of each f_t and of their sum, row by row."""
+        X = matrix(X, "X")
+        means, variances, projected = [], [], []
+        for term, s, C in zip(self.terms, self.factor.slices, self.factor.blocks, strict=True):
+            phi = term.Kuf(X)
+            psi = C.solve(phi)
+            mean = self.weights[s] @ phi
+            if self.gamma is not None:
+                mean = mean + term.covariance(X, self.gamma) @ self.a_gamma
+            means.append(mean)
+            variances.append(residual_variance(term.variances(X), psi))
+            projected.append(self.root[s].T @ psi)  # R_tᵀψ_t: inner products of these are the covariances
+        xp = namespace(*means, *variances, *projected)
+        residual = xp.stack(variances, axis=1)
+        explained = xp.stack([(p**2).sum(axis=0) for p in projected], axis=1)
+        total = residual.sum(axis=1) + (sum(projected) ** 2).sum(axis=0)
+        full = None
+        if covariance:
+            P = xp.stack(projected)  # (T, |β|, N)
+            full = xp.einsum("tbn,sbn->nts", P, P) + residual[:, :, None] * np.eye(len(self.terms))
+        mean = xp.stack(means, axis=1)
+        return Effects(self.terms.names, mean, residual + explained, mean.sum(axis=1), total, full)
+
+
+def residual_variance(prior: Array, psi: Array) -> Array:
+    """k(x,x) − ψᵀψ, which is never negative: what the features leave unexplained.
+
+    Where the features explain (almost) everything, the difference is pure rounding and may come out below zero. Down to
+    −1e-7 k(x,x) it is taken as zero; anything lower is a mistake somewhere, and is reported as one.
+    """
+    xp = namespace(prior, psi)
+    difference = prior - (psi**2).sum(axis=0)
+    if not is_traced(difference) and (difference < -ROUNDING * prior).any():
+        i = int(np.argmin(difference / prior))
+        raise NumericalError(
+            f"the features explain more variance than there is: k(x,x) − ψᵀψ = {difference[i]:.3g} in row {i}, where "
+            f"k(x,x) = {prior[i]:.3g}. Likely causes: (a) inducing points so close together that their covariance is "
+            "singular to working precision: remove some, or pass a larger `jitter`; (b) features and kernel that do "
+            "not belong together."
+        )
+    return xp.maximum(difference, 0.0)
+
+
+def _triangular(root: Any, n: int) -> Array:
+    root = asarray(root)
+    if root.shape != (n, n):
+        raise InputError(f"root must have shape ({n}, {n}), a side for each feature, got {root.shape}.")
+    if is_traced(root):
+        return root
+    if not np.isfinite(root).all():
+        raise InputError("root contains NaN or infinite entries.")
+    if np.triu(root, 1).any() and np.tril(root, -1).any():
+        raise InputError(
+            "root must be triangular, so that log|S| is read off its diagonal; take a Cholesky factor of S."
+        )
+    if not np.diagonal(root).all():
+        raise InputError("root has a zero on its diagonal, so S is singular and the KL infinite.")
+    return root
+
+
+def _checked_gamma(gamma: Any, a_gamma: Any) -> tuple[Array | None, Array | None]:
+    if gamma is None:
+        if a_gamma is not None:
+            raise InputError("a_gamma was given without gamma; pass the inducing points too.")
+        return None, None
+    gamma = matrix(gamma, "gamma")
+    if gamma.shape[0] == 0:
+        return None, None
+    a_gamma = np.zeros(gamma.shape[0]) if a_gamma is None else vector(a_gamma, "a_gamma", size=gamma.shape[0])
+    return gamma, a_gamma
