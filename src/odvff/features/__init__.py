@@ -23,4 +23,13 @@ class Features(Protocol):
     def Kuf(self, kernel: Any, X: Array) -> Array: ...
 
 
-__all__ = ["Features", "Fourier", "InducingPoints", "Kronecker", "Levels"]
+@runtime_checkable
+class Refinable(Features, Protocol):
+    """Features that stand among richer ones of their kind: what sample paths need."""
+
+    def refined(self, factor: int) -> Any: ...
+
+    def positions(self, kernel: Any, fine: Any) -> Any: ...
+
+
+__all__ = ["Features", "Fourier", "InducingPoints", "Kronecker", "Levels", "Refinable"]

@@ -24,8 +24,8 @@ q = (μ+∂)^s B_k has the coefficients
 
     q_0 = C(s,k) k! μ^{s−k},     q_m = −k! Σ_{r<k} C(s,r) μ^{s−r} (iθ_m)^{r−k},
 
-and the part of B_k that is orthogonal (under the integral) to the first F harmonics is R_k = B_k − Σ_m c_m e^{iθ_m t} with
-c_m = q_m/(μ+iθ_m)^s. What is left of its norm is the sum over m > F, a Hurwitz zeta function: no cancellation, however
+and the part of B_k that is orthogonal (under the integral) to the first F harmonics is R_k = B_k − Σ_m c_m e^{iθ_m t}
+with c_m = q_m/(μ+iθ_m)^s. What is left of its norm is the sum over m > F, a Hurwitz zeta function: no cancellation, however
 many harmonics there are. This is the elimination that `odvff.linalg.Bordered` asks for.
 
 **Outside the box**, at a distance r beyond an edge, ⟨k(x,·), g⟩ sees only the state at the edge:
@@ -157,7 +157,7 @@ class Fourier:
         degrees = range(1, order + 1) if self.completion else ()
         return concatenate([xp.ones_like(t)[None], xp.cos(phase), xp.sin(phase), *((t**k)[None] for k in degrees)])
 
-    def _derivatives(self, t: float, order: int, sign: float) -> np.ndarray:
+    def _derivatives(self, t: float, order: int, sign: float) -> Any:
         """(sign·d/dt)^j φ_i at an edge t ∈ {0, 1}, of shape (|β|, s)."""
         theta = 2 * np.pi * np.arange(1, self.n_harmonics + 1)
         n_monomials = order if self.completion else 0

@@ -88,7 +88,7 @@ class Posterior:
         self.weights = self.factor.solve_transpose(self.mean_u - self._psi_a)
 
     def __repr__(self) -> str:
-        points = "no γ" if self.gamma is None else f"|γ|={len(self.a_gamma)}"
+        points = "no γ" if self.gamma is None else f"|γ|={len(self.gamma)}"
         return f"Posterior({len(self.terms)} terms, |β|={self.factor.size}, {points})"
 
     def mean(self, X: Array) -> Array:
@@ -144,8 +144,8 @@ class Posterior:
     def sample(self, X: Array, n_samples: int = 1, *, seed: int | None = None, method: str = "auto") -> Array:
         """Joint samples of f at the rows of X, of shape (n_samples, N).
 
-        "exact" costs O(N³); "pathwise" is linear in N and leaves out only what `Paths.unresolved` reports; "auto" is exact
-        up to 1000 rows.
+        "exact" costs O(N³); "pathwise" is linear in N and leaves out only what `Paths.unresolved` reports; "auto" is
+        exact up to 1000 rows.
         """
         X = matrix(X, "X")
         if method not in ("auto", "exact", "pathwise"):

@@ -1,7 +1,7 @@
 """Samples of f: jointly exact for a few rows, and as functions that can be evaluated at any number of them.
 
-q(f) is the law of ψ(x)ᵀ(m + Rε) + [k(x,γ) − ψ(x)ᵀψ(γ)]a_γ + r(x), where r ~ GP(0, k − ψᵀψ) is what the features leave to
-the prior. A path needs r as a function. The features φ stand among richer ones φ′ (more harmonics, more points), so
+q(f) is the law of ψ(x)ᵀ(m + Rε) + [k(x,γ) − ψ(x)ᵀψ(γ)]a_γ + r(x), where r ~ GP(0, k − ψᵀψ) is what the features
+leave to the prior. A path needs r as a function. The features φ stand among richer ones φ′ (more harmonics, more points), so
 draw u′ ~ N(0, K′), of which u = u′[positions] is a part, and take
 
     r(x) = φ′(x)ᵀ K′⁻¹ u′ − φ(x)ᵀ K⁻¹ u,        Cov r = ψ′ᵀψ′ − ψᵀψ.
@@ -15,6 +15,7 @@ import numpy as np
 
 from odvff.arrays import Array
 from odvff.errors import InputError, matrix
+from odvff.features import Refinable
 from odvff.linalg import BlockFactor
 from odvff.terms import Sum, Term
 
@@ -61,7 +62,7 @@ def draw_paths(
     """Paths from whitened draws m − ψ(γ)a_γ + Rε, of shape (|β|, n_samples), one column for each."""
     fine_terms, weights = [], []
     for term, C, s in zip(terms, factor.blocks, factor.slices, strict=True):
-        if not hasattr(term.features, "refined"):
+        if not isinstance(term.features, Refinable):
             raise InputError(
                 f"term {term.name!r} has features of type {type(term.features).__name__}, which cannot be refined, so "
                 "its paths cannot be drawn; sample at fewer rows with method='exact'."

@@ -1,0 +1,86 @@
+"""Gaussian noise: the best posterior and its bound in closed form, with all rows in memory.
+
+The mean lives in the span of α = [γ, β], the covariance in that of β, and the two separate. Whitened, with
+ψ = C⁻¹φ(X) and ρ = G⁻¹[k(γ,X) − ψ(γ)ᵀψ(X)], G Gᵀ = K_γ − ψ(γ)ᵀψ(γ), so that Q_β = ψᵀψ and Q_α = ψᵀψ + ρᵀρ:
+
+    S   = (I + ψψᵀ/σ²)⁻¹
+    L   = −N/2 log 2π − ½ log|Q_β + σ²I| − ½ yᵀ(Q_α + σ²I)⁻¹y − tr(K_ff − Q_β)/2σ²
+
+Unwhitened these are the paper's S = K_β(K_β + σ⁻²K_βx K_xβ)⁻¹K_β and a_α = (K_αx K_xα + σ²K_α)⁻¹K_αx y.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from odvff.arrays import Array, cholesky, solve_triangular
+from odvff.errors import matrix, positive, vector
+from odvff.posterior import Posterior
+from odvff.posterior.orthogonal import residual_variance
+from odvff.terms import Sum, Term
+
+NEGLIGIBLE = 1e-10
+"""Directions of γ whose residual variance, relative to the prior's, is below this are already spanned by β."""
+
+
+@dataclass(frozen=True)
+class _Whitened:
+    """Everything the closed form needs of the data."""
+
+    terms: Sum
+    psi: Array  # (|β|, N)
+    residual: Array  # k(x,x) − ψᵀψ, (N,)
+    rho: Array  # (rank, N): the part of γ beyond β, whitened
+    lift: Array  # (|γ|, rank): a_γ from whitened coefficients
+
+
+def optimal_posterior(
+    terms: Sum | Iterable[Term], noise: float, X: Array, y: Array, gamma: Array | None = None
+) -> Posterior:
+    """The posterior that maximises the bound for Gaussian noise of this variance."""
+    data, y = _whiten(terms, X, y, gamma)
+    noise = float(positive(noise, "noise"))
+    A = data.psi @ data.psi.T / noise + np.eye(len(data.psi))
+    # S = A⁻¹ = R Rᵀ with R = L⁻ᵀ
+    root = solve_triangular(cholesky(A), np.eye(len(A)), transpose=True)
+    coefficients = _ridge(np.concatenate([data.psi, data.rho]), noise, y)
+    m, a = np.split(coefficients, [len(data.psi)])
+    return Posterior(data.terms, m, root, gamma, None if gamma is None else data.lift @ a)
+
+
+def collapsed_bound(terms: Sum | Iterable[Term], noise: float, X: Array, y: Array, gamma: Array | None = None) -> float:
+    """The bound of `optimal_posterior`: what hyper-parameters are chosen by. γ = ∅ is VFF and SGPR."""
+    data, y = _whiten(terms, X, y, gamma)
+    noise = float(positive(noise, "noise"))
+    N, n = len(y), len(data.psi)
+    lower = cholesky(data.psi @ data.psi.T / noise + np.eye(n))
+    log_det = N * np.log(noise) + 2 * np.log(np.diagonal(lower)).sum()
+    # yᵀ(Q_α + σ²I)⁻¹y = (y − fit)ᵀy/σ² for the ridge fit in the span of α
+    basis = np.concatenate([data.psi, data.rho])
+    fit = _ridge(basis, noise, y) @ basis
+    return float(-0.5 * (N * np.log(2 * np.pi) + log_det + (y - fit) @ y / noise + data.residual.sum() / noise))
+
+
+def _ridge(basis: Array, noise: float, y: Array) -> Array:
+    """(B Bᵀ + σ²I)⁻¹ B y."""
+    lower = cholesky(basis @ basis.T + noise * np.eye(len(basis)))
+    return solve_triangular(lower, solve_triangular(lower, basis @ y), transpose=True)
+
+
+def _whiten(terms: Sum | Iterable[Term], X: Array, y: Array, gamma: Array | None) -> tuple[_Whitened, Array]:
+    terms = terms if isinstance(terms, Sum) else Sum(tuple(terms))
+    X = matrix(X, "X")
+    y = vector(y, "y", size=len(X))
+    C = terms.Kuu().factor()
+    psi = C.solve(terms.Kuf(X))
+    residual = residual_variance(terms.variances(X), psi)
+    rho, lift = np.zeros((0, len(X))), np.zeros((0, 0))
+    if gamma is not None:
+        gamma = matrix(gamma, "gamma")
+        psi_gamma = C.solve(terms.Kuf(gamma))
+        eigenvalues, Q = np.linalg.eigh(terms.covariance(gamma, gamma) - psi_gamma.T @ psi_gamma)
+        keep = eigenvalues > NEGLIGIBLE * terms.variances(gamma).max()
+        lift = Q[:, keep] / np.sqrt(eigenvalues[keep])
+        rho = lift.T @ (terms.covariance(gamma, X) - psi_gamma.T @ psi)
+    return _Whitened(terms, psi, residual, rho, lift), y
