@@ -279,9 +279,9 @@ def test_bad_rows_and_kernels_are_named():
         features.Kuf(k, [[0.0], [np.nan]])
     with pytest.raises(InputError, match=r"reads columns \[0, 1\], and one is needed here"):
         features.Kuf(k, [[0.0, 1.0]])
-    with pytest.raises(InputError, match="smoothness must be 0.5, 1.5 or 2.5, got 2"):
+    with pytest.raises(InputError, match=r"smoothness must be 0\.5, 1\.5 or 2\.5, got 2"):
         Matern(2)
-    with pytest.raises(InputError, match="lengthscale must be positive and finite, got -1.0"):
+    with pytest.raises(InputError, match=r"lengthscale must be positive and finite, got -1\.0"):
         Matern(1.5, -1.0)
     with pytest.raises(InputError, match="variance must be positive and finite, got nan"):
         Matern(1.5, 1.0, np.nan)

@@ -25,8 +25,8 @@ q = (μ+∂)^s B_k has the coefficients
     q_0 = C(s,k) k! μ^{s−k},     q_m = −k! Σ_{r<k} C(s,r) μ^{s−r} (iθ_m)^{r−k},
 
 and the part of B_k that is orthogonal (under the integral) to the first F harmonics is R_k = B_k − Σ_m c_m e^{iθ_m t}
-with c_m = q_m/(μ+iθ_m)^s. What is left of its norm is the sum over m > F, a Hurwitz zeta function: no cancellation, however
-many harmonics there are. This is the elimination that `odvff.linalg.Bordered` asks for.
+with c_m = q_m/(μ+iθ_m)^s. What is left of its norm is the sum over m > F, a Hurwitz zeta function: no cancellation,
+however many harmonics there are. This is the elimination that `odvff.linalg.Bordered` asks for.
 
 **Outside the box**, at a distance r beyond an edge, ⟨k(x,·), g⟩ sees only the state at the edge:
 

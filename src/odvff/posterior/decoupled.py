@@ -1,8 +1,9 @@
 """The parametrisations that the orthogonal one replaced, as reference families.
 
 `Decoupled` (Cheng & Boots 2016, 2017) gives mean and covariance bases of their own; `Hybrid` (Cheng & Boots 2017)
-lets the mean use both bases, not made orthogonal. They are here because the paper builds on them, and as a check: each is
-the same distribution as a `Posterior` for suitable parameters. In dense algebra, for study and not for large models.
+lets the mean use both bases, not made orthogonal. They are here because the paper builds on them, and as a check:
+each is the same distribution as a `Posterior` for suitable parameters. In dense algebra, for study and not for large
+models.
 
 Bases are any features of one `Sum`: `alpha`/`gamma` are inducing points, β are the features of the terms.
 """

@@ -1,8 +1,8 @@
 """Samples of f: jointly exact for a few rows, and as functions that can be evaluated at any number of them.
 
 q(f) is the law of ψ(x)ᵀ(m + Rε) + [k(x,γ) − ψ(x)ᵀψ(γ)]a_γ + r(x), where r ~ GP(0, k − ψᵀψ) is what the features
-leave to the prior. A path needs r as a function. The features φ stand among richer ones φ′ (more harmonics, more points), so
-draw u′ ~ N(0, K′), of which u = u′[positions] is a part, and take
+leave to the prior. A path needs r as a function. The features φ stand among richer ones φ′ (more harmonics, more
+points), so draw u′ ~ N(0, K′), of which u = u′[positions] is a part, and take
 
     r(x) = φ′(x)ᵀ K′⁻¹ u′ − φ(x)ᵀ K⁻¹ u,        Cov r = ψ′ᵀψ′ − ψᵀψ.
 
