@@ -1,6 +1,6 @@
 """Gaussian processes for real tables: orthogonally decoupled variational Fourier features."""
 
-from odvff.errors import FactorizationError, InputError, KernelError, NumericalError, OdvffError
+from odvff.errors import FactorizationError, InputError, KernelError, NumericalError, OdvffError, PrecisionError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.kernels import Categorical, Matern, Separable
 from odvff.likelihoods import GaussianNoise
@@ -23,6 +23,7 @@ __all__ = [
     "NumericalError",
     "OdvffError",
     "Posterior",
+    "PrecisionError",
     "Separable",
     "Sum",
     "Term",

@@ -3,19 +3,25 @@
 Concrete numbers are NumPy's: nothing to compile, nothing to wait for. Only while JAX traces a function (to
 differentiate or compile it) are the numbers JAX's. Every formula of the package is written once, over the
 functions that both have, and asks `namespace` which of the two it is working with.
+
+JAX's 64-bit types are a setting of the whole process, and it belongs to the user. Where we call JAX for a number
+(`in_double_precision`), the types are on for just that call. Where the user compiles or differentiates our functions,
+they must be on around the whole transformation, and if they are not, an error says so: half of a gradient in float32
+would be a silent surprise.
 """
 
 import functools
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from odvff.errors import PrecisionError
+
 Array = Any  # a NumPy array, or a JAX tracer in its place
-Class = TypeVar("Class", bound=type)
 
 
 def is_traced(value: Any) -> bool:
@@ -27,6 +33,13 @@ def is_traced(value: Any) -> bool:
 def namespace(*values: Any) -> ModuleType:
     """`jax.numpy` if one of the values is being traced, else `numpy`."""
     if any(is_traced(value) for value in values):
+        import jax
+
+        if not jax.config.jax_enable_x64:
+            raise PrecisionError(
+                "odvff computes in float64, but JAX is compiling or differentiating it with 64-bit types off; put the "
+                "transformation into `with jax.enable_x64(True):`, which leaves the rest of your program as it is."
+            )
         import jax.numpy as jnp
 
         return jnp
@@ -69,12 +82,3 @@ def in_double_precision(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return wrapped
-
-
-def double_precision(cls: Class) -> Class:
-    """Class decorator: every public method runs `in_double_precision`."""
-    for name, member in list(vars(cls).items()):
-        public = not name.startswith("_") or name in ("__init__", "__post_init__", "__call__", "__matmul__")
-        if public and callable(member) and not isinstance(member, type):
-            setattr(cls, name, in_double_precision(member))
-    return cls

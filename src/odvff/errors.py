@@ -1,10 +1,6 @@
 """What can go wrong, in words: every error names the thing, its value and the remedy."""
 
-from typing import Any
-
 import numpy as np
-
-from odvff.arrays import Array, asarray, is_traced
 
 
 class OdvffError(Exception):
@@ -34,53 +30,9 @@ class FactorizationError(OdvffError, np.linalg.LinAlgError):
         return FactorizationError(self.reason, term=term, condition=self.condition, jitters=self.jitters)
 
 
+class PrecisionError(OdvffError, RuntimeError):
+    """JAX is asked to compile or differentiate the package with its 64-bit types off."""
+
+
 class NumericalError(OdvffError, ArithmeticError):
     """A result is wrong by more than rounding can explain."""
-
-
-def positive(value: Any, name: str, remedy: str = "give a positive, finite number") -> Array:
-    """The scalar as float64, checked unless it is being traced."""
-    array = asarray(value)
-    if array.shape not in ((), (1,)):
-        raise InputError(f"{name} must be a single number, got shape {array.shape}; {remedy}.")
-    array = array.reshape(())
-    if not is_traced(array) and not (np.isfinite(array) and array > 0):
-        raise InputError(f"{name} must be positive and finite, got {float(array)!r}; {remedy}.")
-    return array
-
-
-def matrix(value: Any, name: str, *, n_columns: int | None = None) -> Array:
-    """The rows of a table as float64 of shape (N, D): checked for shape, and for NaN unless being traced."""
-    array = asarray(value)
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2:
-        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {array.shape}.")
-    if n_columns is not None and array.shape[1] != n_columns:
-        raise InputError(
-            f"{name} must have {n_columns} column{'s' * (n_columns != 1)}, got {array.shape[1]} "
-            f"(shape {array.shape}); pass just the columns this part of the model reads."
-        )
-    _finite(array, name)
-    return array
-
-
-def vector(value: Any, name: str, *, size: int) -> Array:
-    """A float64 vector of the given size, checked like `matrix`."""
-    array = asarray(value)
-    if array.shape == (size, 1):
-        array = array[:, 0]
-    if array.shape != (size,):
-        raise InputError(f"{name} must have shape ({size},), got {array.shape}.")
-    _finite(array, name)
-    return array
-
-
-def _finite(array: Array, name: str) -> None:
-    if is_traced(array) or np.isfinite(array).all():
-        return
-    row, *column = (int(i) for i in np.argwhere(~np.isfinite(array))[0])
-    where = f"row {row}" + (f", column {column[0]}" if column else "")
-    raise InputError(
-        f"{name} contains {array[(row, *column)]} at {where}; drop such rows or fill the missing values first."
-    )

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, asarray, double_precision, in_double_precision, is_traced, namespace
-from odvff.errors import InputError, KernelError, matrix, positive
+from odvff.arrays import Array, asarray, in_double_precision, is_traced, namespace
+from odvff.checks import matrix, positive
+from odvff.errors import InputError, KernelError
 
 SMOOTHNESSES = (0.5, 1.5, 2.5)
 COLUMN_HINT = "choose one with `active_dims=[i]` in the kernel or `columns=[i]` in the term"
 
 
-@double_precision
 @dataclass(frozen=True)
 class Matern:
     """A one-column Matérn kernel by its plain numbers.
@@ -62,7 +62,6 @@ class Matern:
         return self.variance * np.ones(len(X))
 
 
-@double_precision
 @dataclass(frozen=True)
 class Categorical:
     """σ² if two rows have the same level, else 0: GPJax's `White` kernel on a column of level codes."""
@@ -80,7 +79,6 @@ class Categorical:
         return self.variance * np.ones(len(X))
 
 
-@double_precision
 @dataclass(frozen=True)
 class Separable:
     """A product of one-column kernels: factor i reads column i."""

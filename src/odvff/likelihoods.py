@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, double_precision, in_double_precision, is_traced, namespace
-from odvff.errors import InputError, positive, vector
+from odvff.arrays import Array, in_double_precision, is_traced, namespace
+from odvff.checks import positive, vector
+from odvff.errors import InputError
 from odvff.kernels import parameter
 
 
-@double_precision
 @dataclass(frozen=True)
 class GaussianNoise:
     """y = f(x) + ε, ε ~ N(0, variance)."""

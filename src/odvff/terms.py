@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from odvff import kernels
-from odvff.arrays import Array, concatenate, double_precision
-from odvff.errors import InputError, KernelError, matrix
+from odvff.arrays import Array, concatenate
+from odvff.checks import matrix
+from odvff.errors import InputError, KernelError
 from odvff.features import Features
 from odvff.linalg import BlockDiagonal, Covariance
 
 
-@double_precision
 @dataclass(frozen=True)
 class Term:
     """f_t ~ GP(0, k_t) on some columns, with features for its covariance.
@@ -67,7 +67,6 @@ class Term:
         return kernels.variances(self.kernel, self.select(X))
 
 
-@double_precision
 @dataclass(frozen=True)
 class Sum:
     """Independent terms: kernels add, features stack, Kuu is block-diagonal.

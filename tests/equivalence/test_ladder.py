@@ -69,12 +69,12 @@ def test_without_gamma_the_decoupled_method_is_the_coupled_one(method, seed):
     """ODVFF with γ = ∅ is VFF, ODVGP with γ = ∅ is SVGP; zero coefficients are as good as none."""
     terms, X, y, gamma, X_new = problem(seed, method)
     q = optimal_posterior(terms, NOISE, X, y)
-    empty = (
-        optimal_posterior(terms, NOISE, X, y, np.zeros((0, 3))) if False else Posterior(terms, q.mean_u, q.root, gamma)
-    )
-    assert np.allclose(empty.mean(X_new), q.mean(X_new), atol=1e-9)
-    assert np.allclose(empty.variance(X_new), q.variance(X_new), atol=1e-12)
-    assert np.isclose(empty.kl(), q.kl())
+    empty = optimal_posterior(terms, NOISE, X, y, np.zeros((0, 3)))
+    zero = Posterior(terms, q.mean_u, q.root, gamma, np.zeros(len(gamma)))
+    for other in (empty, zero):
+        assert np.allclose(other.mean(X_new), q.mean(X_new), atol=1e-9)
+        assert np.allclose(other.variance(X_new), q.variance(X_new), atol=1e-12)
+        assert np.isclose(other.kl(), q.kl())
 
 
 @given(st.sampled_from(METHODS), st.integers(0, 2**32 - 1))
@@ -96,11 +96,11 @@ def test_bound_rises_with_harmonics_to_the_evidence(smoothness, log_lengthscale,
     y = np.linalg.cholesky(K + NOISE * np.eye(15)) @ rng.standard_normal(15)
     evidence = gaussian.exact_gp(K, K, K, y, NOISE)[2]
     bounds = [
-        collapsed_bound([Term(k, Fourier(F, (0, 1), completion))], NOISE, X, y) for F in (1, 2, 3, 5, 10, 30, 2000)
+        collapsed_bound([Term(k, Fourier(F, (0, 1), completion))], NOISE, X, y) for F in (1, 2, 3, 5, 10, 30, 400)
     ]
     assert all(low <= high + 1e-8 for low, high in zip(bounds, [*bounds[1:], evidence], strict=True))
     if completion:
-        assert evidence - bounds[-1] < 0.05
+        assert evidence - bounds[-1] < 0.2
 
 
 @pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])

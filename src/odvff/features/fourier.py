@@ -41,8 +41,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from odvff.arrays import Array, concatenate, double_precision, is_traced, namespace
-from odvff.errors import InputError, matrix
+from odvff.arrays import Array, concatenate, is_traced, namespace
+from odvff.checks import matrix
+from odvff.errors import InputError
 from odvff.kernels import Matern, matern, one_column
 from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
 
@@ -61,7 +62,6 @@ MONOMIALS_IN_BERNOULLI = np.array([[comb(n + 1, k) / (n + 1) if k <= n else 0.0 
 BERNOULLI_COEFFICIENTS = np.array([[1, 0, 0, 0], [-1 / 2, 1, 0, 0], [1 / 6, -1, 1, 0], [0, 1 / 2, -3 / 2, 1]])
 
 
-@double_precision
 @dataclass(frozen=True)
 class Fourier:
     """RKHS Fourier features on an interval.

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, double_precision
-from odvff.errors import InputError, matrix
+from odvff.arrays import Array
+from odvff.checks import matrix
+from odvff.errors import InputError
 from odvff.features.fourier import Fourier
 from odvff.kernels import separable, separable_columns
 from odvff.linalg import KroneckerProduct
 
 
-@double_precision
 @dataclass(frozen=True)
 class Kronecker:
     """φ(x) = φ_1(x_1) ⊗ … ⊗ φ_d(x_d). The i-th features belong to the i-th factor of the kernel.

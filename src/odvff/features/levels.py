@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, double_precision, is_traced
-from odvff.errors import InputError, matrix
+from odvff.arrays import Array, is_traced
+from odvff.checks import matrix
+from odvff.errors import InputError
 from odvff.kernels import categorical, one_column
 from odvff.linalg import Diagonal
 
 
-@double_precision
 @dataclass(frozen=True)
 class Levels:
     """φ(c) = one-hot and K = I/σ² for a column of codes 0 … n_levels − 1.

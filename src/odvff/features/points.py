@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, double_precision
-from odvff.errors import InputError, matrix
+from odvff.arrays import Array
+from odvff.checks import matrix
+from odvff.errors import InputError
 from odvff.kernels import covariance
 from odvff.linalg import Dense
 from odvff.linalg.dense import DEFAULT_JITTER
 
 
-@double_precision
 @dataclass(frozen=True)
 class InducingPoints:
     """β = f(Z) at locations Z of shape (M, columns of the term)."""

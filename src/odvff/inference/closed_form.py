@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.arrays import Array, cholesky, solve_triangular
-from odvff.errors import matrix, positive, vector
+from odvff.checks import matrix, positive, vector
 from odvff.posterior import Posterior
 from odvff.posterior.orthogonal import residual_variance
 from odvff.terms import Sum, Term
@@ -76,7 +76,7 @@ def _whiten(terms: Sum | Iterable[Term], X: Array, y: Array, gamma: Array | None
     psi = C.solve(terms.Kuf(X))
     residual = residual_variance(terms.variances(X), psi)
     rho, lift = np.zeros((0, len(X))), np.zeros((0, 0))
-    if gamma is not None:
+    if gamma is not None and len(gamma) > 0:
         gamma = matrix(gamma, "gamma")
         psi_gamma = C.solve(terms.Kuf(gamma))
         eigenvalues, Q = np.linalg.eigh(terms.covariance(gamma, gamma) - psi_gamma.T @ psi_gamma)

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from odvff.arrays import Array, concatenate, double_precision, namespace
+from odvff.arrays import Array, concatenate, namespace
 from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Factor
 
@@ -17,7 +17,6 @@ def slices(sizes: list[int]) -> list[slice]:
     return [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
 
-@double_precision
 @dataclass(frozen=True)
 class BlockFactor(Factor):
     """blockdiag(C_1, …, C_T)."""
@@ -51,7 +50,6 @@ class BlockFactor(Factor):
         return sum(C.logdet() for C in self.blocks)
 
 
-@double_precision
 @dataclass(frozen=True)
 class BlockDiagonal(Covariance):
     """blockdiag(K_1, …, K_T); the names say in an error which block failed."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odvff.arrays import Array, cholesky, double_precision, is_traced, namespace, solve_triangular
+from odvff.arrays import Array, cholesky, is_traced, namespace, solve_triangular
 from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Factor, scale_rows
 
@@ -15,7 +15,6 @@ LARGEST_JITTER = 1e-6
 """Beyond this, jitter would change the model and not just steady the arithmetic."""
 
 
-@double_precision
 @dataclass(frozen=True)
 class DenseFactor(Factor):
     """C = diag(√d) L with L lower triangular; `jitter` is what was added to the unit diagonal to get there."""
@@ -45,7 +44,6 @@ class DenseFactor(Factor):
         return 2 * xp.sum(xp.log(xp.diagonal(self.lower))) + 2 * xp.sum(xp.log(self.scale))
 
 
-@double_precision
 @dataclass(frozen=True)
 class Dense(Covariance):
     """K given as an array.

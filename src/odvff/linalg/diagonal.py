@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from odvff.arrays import Array, double_precision, namespace
+from odvff.arrays import Array, namespace
 from odvff.linalg.operator import Covariance, Factor, scale_rows
 
 
-@double_precision
 @dataclass(frozen=True)
 class DiagonalFactor(Factor):
     """C = diag(root)."""
@@ -31,7 +30,6 @@ class DiagonalFactor(Factor):
         return 2 * xp.sum(xp.log(self.root))
 
 
-@double_precision
 @dataclass(frozen=True)
 class Diagonal(Covariance):
     """K = diag(d) with positive d."""

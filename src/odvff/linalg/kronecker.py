@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
-from odvff.arrays import Array, double_precision, namespace
+from odvff.arrays import Array, namespace
 from odvff.linalg.operator import Covariance, Factor, as_columns
 
 
@@ -23,7 +23,6 @@ def _along_each_axis(operations: list[Callable[[Array], Array]], sizes: list[int
     return tensor.reshape(b.shape)
 
 
-@double_precision
 @dataclass(frozen=True)
 class KroneckerFactor(Factor):
     """C_1 ⊗ … ⊗ C_d."""
@@ -55,7 +54,6 @@ class KroneckerFactor(Factor):
         return sum(self.size // C.size * C.logdet() for C in self.factors)
 
 
-@double_precision
 @dataclass(frozen=True)
 class KroneckerProduct(Covariance):
     """K_1 ⊗ … ⊗ K_d."""

@@ -25,7 +25,6 @@ from odvff.arrays import (
     Array,
     cholesky,
     concatenate,
-    double_precision,
     is_traced,
     namespace,
     solve_triangular,
@@ -35,7 +34,6 @@ from odvff.linalg.dense import Dense, DenseFactor
 from odvff.linalg.operator import Covariance, Factor, scale_rows
 
 
-@double_precision
 @dataclass(frozen=True)
 class LowRankFactor(Factor):
     """C = D^{½} M; see the module's text."""
@@ -83,7 +81,6 @@ class LowRankFactor(Factor):
         return 2 * xp.sum(xp.log(self.root)) + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
 
 
-@double_precision
 @dataclass(frozen=True)
 class DiagonalPlusLowRank(Covariance):
     """K = diag(d) + U Uᵀ."""
@@ -117,7 +114,6 @@ class DiagonalPlusLowRank(Covariance):
         return LowRankFactor(root, W, cholesky(np.eye(W.shape[1]) + W.T @ W))
 
 
-@double_precision
 @dataclass(frozen=True)
 class BorderedFactor(Factor):
     """C = E [[C_h, 0], [V Yᵀ, C_R]], where E undoes the elimination and Y = C_h⁻¹ U."""
@@ -164,7 +160,6 @@ class BorderedFactor(Factor):
         return self.core.logdet() + self.remainder.logdet()
 
 
-@double_precision
 @dataclass(frozen=True)
 class Bordered(Covariance):
     """Diagonal plus low rank with q bordering rows, the first `lead` of them before the core, the rest after it."""

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odvff.arrays import Array, cholesky, double_precision, namespace, solve_triangular
+from odvff.arrays import Array, cholesky, namespace, solve_triangular
 from odvff.terms import Sum
 
 
-@double_precision
 @dataclass(frozen=True)
 class Decoupled:
     """μ = Ψ_α a,  Σ = (I + Ψ_β B Ψ_βᵀ)⁻¹ = I − Ψ_β (B⁻¹ + K_β)⁻¹ Ψ_βᵀ  with B = H Hᵀ.
@@ -50,7 +49,6 @@ class Decoupled:
         return 0.5 * (quadratic + 2 * xp.sum(xp.log(xp.diagonal(lower))) - trace)
 
 
-@double_precision
 @dataclass(frozen=True)
 class Hybrid:
     """μ = Ψ_γ a_γ + Ψ_β a_β,  Σ as in SVGP: the bases overlap.

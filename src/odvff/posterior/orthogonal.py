@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, asarray, double_precision, is_traced, namespace
-from odvff.errors import InputError, NumericalError, matrix, vector
+from odvff.arrays import Array, asarray, is_traced, namespace
+from odvff.checks import matrix, vector
+from odvff.errors import InputError, NumericalError
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.samples import Paths, draw_paths, joint_samples
 from odvff.terms import Sum, Term
@@ -47,7 +48,6 @@ class Effects:
     covariance: Array | None = None
 
 
-@double_precision
 class Posterior:
     """q(f) for a sum of terms.
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.arrays import Array
-from odvff.errors import InputError, matrix
+from odvff.checks import matrix
+from odvff.errors import InputError
 from odvff.features import Refinable
 from odvff.linalg import BlockFactor
 from odvff.terms import Sum, Term

@@ -1,0 +1,222 @@
+"""The same formulas under JAX: values, gradients, float64 whatever the process says, and no batched LAPACK."""
+
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import gpjax as gpx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from odvff import (
+    Categorical,
+    Fourier,
+    GaussianNoise,
+    InducingPoints,
+    Kronecker,
+    Levels,
+    Matern,
+    Posterior,
+    Separable,
+    Sum,
+    Term,
+)
+
+
+def objective(lengthscale, variance, noise, m, a, gamma, X, y, smoothness, completion):
+    """An ELBO that depends on everything that is trained."""
+    terms = [
+        Term(Matern(smoothness, lengthscale, variance), Fourier(3, (0, 1), completion), columns=[0]),
+        Term(Matern(smoothness, 2 * lengthscale), InducingPoints(np.linspace(0, 1, 4)[:, None], 1e-8), columns=[1]),
+        Term(
+            Separable((Matern(0.5, lengthscale), Matern(2.5, variance))),
+            Kronecker((Fourier(1, (0, 1)), Fourier(1, (0, 1), completion))),
+            columns=[0, 1],
+        ),
+        Term(Categorical(variance), Levels(3), columns=[2]),
+    ]
+    root = np.tril(np.full((m.shape[0],) * 2, 0.02)) + 0.3 * np.eye(m.shape[0])
+    return Posterior(terms, m, root, gamma, a).elbo(GaussianNoise(noise), X, y, n_rows=100)
+
+
+def arguments(smoothness, completion):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-0.3, 1.3, (10, 2)), rng.integers(0, 3, 10)])
+    # Fourier, points, Kronecker, levels
+    n = (7 + completion * int(smoothness + 0.5)) + 4 + (3 + 1) * (3 + completion * 3) + 3
+    m, a = rng.standard_normal(n), rng.standard_normal(4)
+    gamma = np.column_stack([rng.uniform(0, 1, (4, 2)), rng.integers(0, 3, 4)])
+    return (0.4, 1.3, 0.2, m, a, gamma), (X, rng.standard_normal(10))
+
+
+@pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize("completion", [True, False])
+def test_traced_values_and_gradients(smoothness, completion):
+    parameters, batch = arguments(smoothness, completion)
+
+    def f(*parameters):
+        return objective(*parameters, *batch, smoothness, completion)
+
+    value = f(*parameters)
+    assert isinstance(value, float)  # NumPy's, and no JAX in between
+    with jax.enable_x64(True):
+        traced, gradient = jax.jit(jax.value_and_grad(f, argnums=tuple(range(6))))(*parameters)
+        assert np.isclose(traced, value, rtol=1e-10)
+        rng = np.random.default_rng(1)
+        for i, g in enumerate(gradient):
+            direction = rng.standard_normal(np.shape(g))
+            if i == 5:
+                direction[:, 2] = 0.0  # levels do not move
+            h = 1e-6
+            moved = [[p + s * h * direction if i == j else p for j, p in enumerate(parameters)] for s in (-1, 1)]
+            numeric = (f(*moved[1]) - f(*moved[0])) / (2 * h)
+            assert np.isclose(np.sum(np.asarray(g) * direction), numeric, rtol=1e-5, atol=1e-6), i
+
+
+def test_gpjax_kernels_are_differentiated_through_their_parameters():
+    X, y = np.linspace(0, 1, 8)[:, None], np.sin(5 * np.linspace(0, 1, 8))
+    with jax.enable_x64(True):
+        kernels = [
+            gpx.kernels.Matern32(lengthscale=jnp.asarray(0.3)),
+            gpx.kernels.Periodic(lengthscale=jnp.asarray(0.5), period=jnp.asarray(0.4)),
+        ]
+
+        def f(kernels):
+            features = [Fourier(2, (0, 1)), InducingPoints(np.linspace(0, 0.3, 3)[:, None], 1e-8)]
+            terms = [Term(k, phi) for k, phi in zip(kernels, features, strict=True)]
+            return Posterior(terms, jnp.ones(10)).elbo(GaussianNoise(0.1), X, y)
+
+        gradient = jax.grad(f)(kernels)
+        leaves = jax.tree.leaves(gradient)
+        assert len(leaves) == 5
+        assert all(np.isfinite(leaf).all() and np.abs(leaf) > 0 for leaf in leaves)
+        assert np.isclose(f(kernels), jax.jit(f)(kernels), rtol=1e-10)
+
+
+def unlike_terms(scale):
+    """Twenty terms of which no two have the same shape or kernel."""
+    terms = []
+    for d in range(20):
+        smoothness = (0.5, 1.5, 2.5)[d % 3]
+        if d % 4 == 3:
+            terms.append(Term(Matern(smoothness, scale), InducingPoints(np.linspace(0, 1, d + 2)[:, None], 1e-6), [d]))
+        else:
+            terms.append(Term(Matern(smoothness, scale * (1 + d)), Fourier(d + 1, (0, 1), bool(d % 5)), [d]))
+    return Sum(terms)
+
+
+@pytest.mark.timeout(120)
+def test_twenty_unlike_terms_on_two_threads_do_not_deadlock():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(0, 1, (30, 20)), rng.standard_normal(30)
+
+    def f(scale):
+        return Posterior(unlike_terms(scale)).elbo(GaussianNoise(0.1), X, y)
+
+    with jax.enable_x64(True):
+        compiled = jax.jit(jax.value_and_grad(f)).lower(0.5).compile()
+
+    def work(scale):
+        with jax.enable_x64(True):
+            return [float(v) for v in compiled(jnp.asarray(scale))]
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(work, [0.5] * 100))
+    assert len({tuple(r) for r in results}) == 1
+    assert np.isclose(results[0][0], f(0.5), rtol=1e-8)
+
+
+def test_no_lapack_call_is_batched():
+    """Every factorisation and solve in the traced program has two dimensions."""
+    X = np.random.default_rng(0).uniform(0, 1, (5, 20))
+    with jax.enable_x64(True):
+        program = jax.make_jaxpr(
+            jax.grad(lambda s: Posterior(unlike_terms(s)).elbo(GaussianNoise(0.1), X, np.zeros(5)))
+        )(0.5)
+    seen = []
+
+    def walk(jaxpr):
+        for equation in jaxpr.eqns:
+            if equation.primitive.name in ("cholesky", "triangular_solve", "lu", "eigh", "qr"):
+                seen.extend(v.aval.ndim for v in equation.invars)
+            for parameter in equation.params.values():
+                for inner in parameter if isinstance(parameter, list | tuple) else [parameter]:
+                    if hasattr(inner, "jaxpr"):
+                        walk(inner.jaxpr)
+                    elif hasattr(inner, "eqns"):
+                        walk(inner)
+
+    walk(program.jaxpr)
+    assert len(seen) > 40
+    assert set(seen) == {2}
+
+
+def run(code):
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=100
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_float64_without_touching_the_process_s_setting():
+    """In a process that left JAX in float32, our numbers are float64 and its own stay float32."""
+    out = run(
+        """
+        import jax, jax.numpy as jnp, numpy as np, gpjax as gpx
+        from odvff import Fourier, GaussianNoise, InducingPoints, Matern, Posterior, PrecisionError, Term
+        assert not jax.config.jax_enable_x64
+        kernel = gpx.kernels.RBF(lengthscale=0.25)
+        points = InducingPoints(jnp.linspace(0, 1, 4)[:, None])
+        X = np.linspace(0, 1, 5)[:, None]
+        assert points.Kuf(kernel, X).dtype == np.float64
+        assert np.allclose(points.Kuf(kernel, X), np.exp(-0.5 * (points.locations - X.T) ** 2 / 0.25**2), atol=1e-14)
+        q = Posterior([Term(kernel, points), Term(gpx.kernels.Matern32(), Fourier(3, (0, 1)))])
+        for result in (*q.predict(X), q.covariance(X), q.effects(X).mean):
+            assert isinstance(result, np.ndarray) and result.dtype == np.float64
+        def f(lengthscale):   # the user's own transformation of ours
+            q = Posterior([Term(Matern(1.5, lengthscale), Fourier(3, (0, 1)))])
+            return q.elbo(GaussianNoise(0.1), X, X[:, 0])
+        try:
+            jax.grad(f)(0.25)
+        except PrecisionError as error:
+            assert "with jax.enable_x64(True)" in str(error)
+        else:
+            raise AssertionError("a gradient in float32")
+        with jax.enable_x64(True):
+            gradient = jax.jit(jax.grad(f))(0.25)
+        assert gradient.dtype == np.float64
+        assert abs(float(gradient) - (f(0.25 + 1e-5) - f(0.25 - 1e-5)) / 2e-5) < 1e-6
+        assert not jax.config.jax_enable_x64
+        assert jnp.ones(3).dtype == jnp.float32 and jnp.sin(jnp.ones(3)).dtype == jnp.float32
+        print("fine")
+        """
+    )
+    assert out.strip() == "fine"
+
+
+def test_plain_numbers_never_import_jax():
+    out = run(
+        """
+        import sys, numpy as np
+        from odvff import *
+        from odvff.inference import collapsed_bound, optimal_posterior
+        X, y = np.random.default_rng(0).uniform(0, 1, (50, 3)), np.ones(50)
+        X[:, 2] = X[:, 2] > 0.5
+        product = Separable((Matern(0.5), Matern(2.5)))
+        terms = [
+            Term(Matern(1.5, 0.3), Fourier(5, (0, 1)), [0]),
+            Term(Matern(1.5, 0.3), InducingPoints([[0.1], [0.6]]), [1]),
+            Term(product, Kronecker((Fourier(2, (0, 1)), Fourier(2, (0, 1)))), [0, 1]),
+            Term(Categorical(), Levels(2), [2]),
+        ]
+        q = optimal_posterior(terms, 0.1, X, y, X[:4])
+        q.predict(X), q.effects(X), q.covariance(X), q.sample(X, 2), q.paths(2)(X), q.kl()
+        collapsed_bound(terms, 0.1, X, y)
+        print([m for m in ("jax", "gpjax", "equinox") if m in sys.modules])
+        """
+    )
+    assert out.strip() == "[]"
