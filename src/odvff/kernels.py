@@ -28,7 +28,7 @@ class Matern:
     σ² Σ_{k≤p} c_k (λr)^k e^{−λr} with λ = √(2ν)/ℓ and p = ν − ½.
 
     >>> Matern(smoothness=1.5, lengthscale=0.2, variance=2.0).covariance([[0.0]], [[0.0], [0.2]]).round(4)
-    array([[2.    , 0.9668]])
+    array([[2.    , 0.9667]])
     """
 
     smoothness: float = 1.5
