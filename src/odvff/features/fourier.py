@@ -5,28 +5,8 @@ The inducing variables are β_i = ⟨f, φ_i⟩ with the inner product of the ke
     φ = [1, cos ω_m(x−a), sin ω_m(x−a), ((x−a)/L)^k],    ω_m = 2πm/L,  m = 1…F,  k = 1…p+1,
 
 the monomials being the completion: without them the span holds periodic functions only. By the reproducing property
-Cov(β_i, f(x)) = φ_i(x) for x in [a, b], with no hyper-parameter in it, and Cov(β_i, β_j) = ⟨φ_i, φ_j⟩.
-
-**One formula for all three smoothnesses.** A Matérn process with s = p + 1 is Markov in its state (f, f′, …, f^{(p)}):
-white noise of density κ drives (λ + ∂)^s f. Its RKHS norm on [a, b] is the cost of the state at a plus the cost of
-the noise that follows,
-
-    ⟨g, h⟩ = (1/κ) ∫_a^b (λ+∂)^s g · (λ+∂)^s h dx + Δg(a)ᵀ P Δh(a),     Δg = (g, g′, …, g^{(p)}),
-
-with P the inverse of the stationary covariance of the state. In t = (x−a)/L ∈ [0, 1] only μ = λL and σ² remain:
-θ_m = 2πm, ρ = 1/(κ_s μ^{2s−1} σ²), P = diag(μ^{−r}) P₁ diag(μ^{−r})/σ², and derivatives are with respect to t.
-
-**Harmonics** are eigenfunctions of (μ+∂): orthogonal under the integral, with ½ρ(μ²+θ²)^s = L/(2S(ω)) on the diagonal,
-and of rank s at the boundary.
-
-**Polynomials** are taken as Bernoulli polynomials B_k, whose Fourier coefficients are −k!/(iθ_m)^k. Then
-q = (μ+∂)^s B_k has the coefficients
-
-    q_0 = C(s,k) k! μ^{s−k},     q_m = −k! Σ_{r<k} C(s,r) μ^{s−r} (iθ_m)^{r−k},
-
-and the part of B_k that is orthogonal (under the integral) to the first F harmonics is R_k = B_k − Σ_m c_m e^{iθ_m t}
-with c_m = q_m/(μ+iθ_m)^s. What is left of its norm is the sum over m > F, a Hurwitz zeta function: no cancellation,
-however many harmonics there are. This is the elimination that `odvff.linalg.Bordered` asks for.
+Cov(β_i, f(x)) = φ_i(x) for x in [a, b], with no hyper-parameter in it, and Cov(β_i, β_j) = ⟨φ_i, φ_j⟩, which
+`odvff.features.matern_gram` computes.
 
 **Outside the box**, at a distance r beyond an edge, ⟨k(x,·), g⟩ sees only the state at the edge:
 
@@ -34,32 +14,17 @@ however many harmonics there are. This is the elimination that `odvff.linalg.Bor
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
-from math import comb, factorial
+from math import factorial
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from odvff.arrays import Array, concatenate, is_traced, namespace
 from odvff.checks import matrix
 from odvff.errors import InputError
+from odvff.features.matern_gram import gram, harmonic_states, monomial_states
 from odvff.kernels import Matern, matern, one_column
-from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
-
-# κ = κ_s λ^{2s−1} σ²: the spectral density of the driving noise
-NOISE_DENSITY = {1: 2.0, 2: 4.0, 3: 16 / 3}
-
-# P₁: the inverse of the stationary covariance of the state, in units of μ
-STATE_PRECISION = {
-    1: np.array([[1.0]]),
-    2: np.array([[1.0, 0.0], [0.0, 1.0]]),
-    3: np.array([[9 / 8, 0.0, 3 / 8], [0.0, 3.0, 0.0], [3 / 8, 0.0, 9 / 8]]),
-}
-
-# t^n = Σ_k N[n,k] B_k(t), and its inverse: the coefficients of the Bernoulli polynomials
-MONOMIALS_IN_BERNOULLI = np.array([[comb(n + 1, k) / (n + 1) if k <= n else 0.0 for k in range(4)] for n in range(4)])
-BERNOULLI_COEFFICIENTS = np.array([[1, 0, 0, 0], [-1 / 2, 1, 0, 0], [1 / 6, -1, 1, 0], [0, 1 / 2, -3 / 2, 1]])
+from odvff.linalg import Covariance
 
 
 @dataclass(frozen=True)
@@ -113,7 +78,8 @@ class Fourier:
 
     def Kuu(self, kernel: Any) -> Covariance:
         """Cov(β, β) = ⟨φ_i, φ_j⟩, in linear memory."""
-        return _gram(self, matern(kernel))
+        k = matern(kernel)
+        return gram(self.n_harmonics, k.order, k.rate * self.length, k.variance, self.completion)
 
     def Kuf(self, kernel: Any, X: Array) -> Array:
         """Cov(β, f(x)), of shape (|β|, N): φ(x) inside the box, decaying tails outside."""
@@ -159,27 +125,10 @@ class Fourier:
 
     def _derivatives(self, t: float, order: int, sign: float) -> Any:
         """(sign·d/dt)^j φ_i at an edge t ∈ {0, 1}, of shape (|β|, s)."""
-        theta = 2 * np.pi * np.arange(1, self.n_harmonics + 1)
         n_monomials = order if self.completion else 0
-        one = np.eye(1, order)
-        rows = [one, _cos_state(theta, order), _sin_state(theta, order)]
-        rows += [_monomial_state(k, t, order)[None] for k in range(1, n_monomials + 1)]
+        monomials = monomial_states(n_monomials, t, order)
+        rows = [monomials[:1], harmonic_states(self.n_harmonics, order), monomials[1:]]
         return np.concatenate(rows) * sign ** np.arange(order)
-
-
-def _cos_state(theta: np.ndarray, order: int) -> np.ndarray:
-    """(cos θt, its first, its second derivative) at t = 0 or 1."""
-    return np.stack([np.ones_like(theta), np.zeros_like(theta), -(theta**2)], axis=1)[:, :order]
-
-
-def _sin_state(theta: np.ndarray, order: int) -> np.ndarray:
-    return np.stack([np.zeros_like(theta), theta, np.zeros_like(theta)], axis=1)[:, :order]
-
-
-def _monomial_state(degree: int, t: float, order: int) -> np.ndarray:
-    """d^j/dt^j t^degree for j < order."""
-    falling = [factorial(degree) / factorial(degree - j) if j <= degree else 0.0 for j in range(order)]
-    return np.array([c * t ** (degree - j) if j <= degree else 0.0 for j, c in enumerate(falling)])
 
 
 def _tail_weights(r: Array, k: Matern, length: float) -> Array:
@@ -195,71 +144,3 @@ def _tail_weights(r: Array, k: Matern, length: float) -> Array:
         series = sum(z**i / factorial(i) for i in range(k.order - j))
         rows.append(decay * (r / length) ** j / factorial(j) * series)
     return xp.stack(rows)
-
-
-def _gram(features: Fourier, k: Matern) -> Covariance:
-    """⟨φ_i, φ_j⟩ as a structured operator; every number as in the module's text."""
-    s, F = k.order, features.n_harmonics
-    theta = 2 * np.pi * np.arange(1, F + 1)
-    mu = k.rate * features.length
-    xp = namespace(mu, k.variance)
-    sigma = xp.sqrt(k.variance)
-    rho = 1 / (NOISE_DENSITY[s] * mu ** (2 * s - 1) * k.variance)
-
-    # P^{½} = diag(μ^{−r}) chol(P₁)/σ: boundary states times this are the low-rank part
-    precision_root = (1 / mu ** np.arange(s))[:, None] * np.linalg.cholesky(STATE_PRECISION[s]) / sigma
-    harmonic_states = np.concatenate([_cos_state(theta, s), _sin_state(theta, s)])
-    U = harmonic_states @ precision_root
-    diagonal = 0.5 * rho * (mu**2 + theta**2) ** s
-    diagonal = concatenate([diagonal, diagonal])
-    if not features.completion:
-        d = concatenate([xp.reshape(rho * mu ** (2 * s), (1,)), diagonal])
-        return DiagonalPlusLowRank(d, concatenate([precision_root[:1], U]))
-
-    # q_0 and the coefficients A of q_m = Σ_j A[k,j] (iθ_m)^{−j}, for B_0 … B_s
-    q0 = xp.stack([comb(s, d) * factorial(d) * mu ** (s - d) for d in range(s + 1)])
-    A = xp.stack(
-        [
-            xp.stack(
-                [-factorial(d) * comb(s, d - j) * mu ** (s - d + j) if j <= d else 0.0 * mu for j in range(1, s + 1)]
-            )
-            for d in range(s + 1)
-        ]
-    )
-    # T = ρ (q_0 q_0ᵀ + A H Aᵀ)
-    t = xp.sqrt(rho) * concatenate([q0[:, None], A @ _zeta_root(F, s)], axis=1)
-    # c_m = q_m/(μ+iθ_m)^s, as coefficients of cosines and sines
-    powers = (1j * theta) ** -np.arange(1, s + 1)[:, None]
-    c_m = (A @ powers) / (mu + 1j * theta) ** s
-    c = concatenate([2 * xp.real(c_m), -2 * xp.imag(c_m)], axis=1)
-    # the state of R_k at a: that of B_k less that of its harmonics
-    bernoulli_states = BERNOULLI_COEFFICIENTS[: s + 1, : s + 1] @ np.stack(
-        [_monomial_state(d, 0.0, s) for d in range(s + 1)]
-    )
-    V = (bernoulli_states - c @ harmonic_states) @ precision_root
-    return Bordered(
-        DiagonalPlusLowRank(diagonal, U),
-        c=c,
-        t=t,
-        V=V,
-        N=MONOMIALS_IN_BERNOULLI[: s + 1, : s + 1],
-        eliminate=BERNOULLI_COEFFICIENTS[: s + 1, : s + 1],
-        lead=1,
-    )
-
-
-@lru_cache(maxsize=1024)
-def _zeta_root(n_harmonics: int, order: int) -> np.ndarray:
-    """A root of H[u,v] = 2 Re Σ_{m>F} (iθ_m)^{−u} conj (iθ_m)^{−v}, u, v = 1…s: sums of even powers, or zero.
-
-    Scaled by the power of the first missing frequency, so that any F gives numbers near one.
-    """
-    edge = 2 * np.pi * (n_harmonics + 1)
-    H = np.zeros((order, order))
-    for u in range(1, order + 1):
-        for v in range(1, order + 1):
-            if (u + v) % 2 == 0:
-                sign = 1 if (u - v) % 4 == 0 else -1
-                n = u + v
-                H[u - 1, v - 1] = sign * 2 * (n_harmonics + 1) ** n * scipy.special.zeta(n, n_harmonics + 1)
-    return np.linalg.cholesky(H) / (edge ** np.arange(1, order + 1))[:, None]

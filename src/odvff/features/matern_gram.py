@@ -1,0 +1,148 @@
+"""The Gram matrix ⟨φ_i, φ_j⟩ of Fourier features in the RKHS of a Matérn kernel.
+
+**One formula for all three smoothnesses.** A Matérn process with s = p + 1 is Markov in its state (f, f′, …, f^{(p)}):
+white noise of density κ drives (λ + ∂)^s f. Its RKHS norm on [a, b] is the cost of the state at a plus the cost of
+the noise that follows,
+
+    ⟨g, h⟩ = (1/κ) ∫_a^b (λ+∂)^s g · (λ+∂)^s h dx + Δg(a)ᵀ P Δh(a),     Δg = (g, g′, …, g^{(p)}),
+
+with P the inverse of the stationary covariance of the state. In t = (x−a)/L ∈ [0, 1] only μ = λL and σ² remain:
+θ_m = 2πm, ρ = 1/(κ_s μ^{2s−1} σ²), P = diag(μ^{−r}) P₁ diag(μ^{−r})/σ², and derivatives are with respect to t.
+
+**Harmonics** are eigenfunctions of (μ+∂): orthogonal under the integral, with ½ρ(μ²+θ²)^s = L/(2S(ω)) on the diagonal,
+and of rank s at the boundary.
+
+**Polynomials** are taken as Bernoulli polynomials B_k, whose Fourier coefficients are −k!/(iθ_m)^k. Then
+q = (μ+∂)^s B_k has the coefficients
+
+    q_0 = C(s,k) k! μ^{s−k},     q_m = −k! Σ_{r<k} C(s,r) μ^{s−r} (iθ_m)^{r−k},
+
+and the part of B_k that is orthogonal (under the integral) to the first F harmonics is R_k = B_k − Σ_m c_m e^{iθ_m t}
+with c_m = q_m/(μ+iθ_m)^s. What is left of its norm is the sum over m > F, a Hurwitz zeta function: no cancellation,
+however many harmonics there are. This is the elimination that `odvff.linalg.Bordered` asks for.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from odvff.arrays import Array, concatenate, namespace
+from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
+
+# κ = κ_s λ^{2s−1} σ²: the spectral density of the driving noise
+NOISE_DENSITY = {1: 2.0, 2: 4.0, 3: 16 / 3}
+
+# P₁: the inverse of the stationary covariance of the state, in units of μ
+STATE_PRECISION = {
+    1: np.array([[1.0]]),
+    2: np.array([[1.0, 0.0], [0.0, 1.0]]),
+    3: np.array([[9 / 8, 0.0, 3 / 8], [0.0, 3.0, 0.0], [3 / 8, 0.0, 9 / 8]]),
+}
+
+# t^n = Σ_k N[n,k] B_k(t), and its inverse: the coefficients of the Bernoulli polynomials
+MONOMIALS_IN_BERNOULLI = np.array([[comb(n + 1, k) / (n + 1) if k <= n else 0.0 for k in range(4)] for n in range(4)])
+BERNOULLI_COEFFICIENTS = np.array([[1, 0, 0, 0], [-1 / 2, 1, 0, 0], [1 / 6, -1, 1, 0], [0, 1 / 2, -3 / 2, 1]])
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the Gram matrix is made of, for σ² = 1; harmonics are F cosines, then F sines."""
+
+    diagonal: Array  # ½ρ(μ²+θ²)^s of the harmonics, (2F,)
+    U: Array  # boundary states of the harmonics times P^{½}, (2F, s)
+    c: Array  # coefficients of the eliminated harmonics, (q, 2F)
+    t: Array  # T = t tᵀ is the integral part of the remainders, (q, ·)
+    V: Array  # boundary states of the remainders times P^{½}, (q, s)
+
+
+def gram(n_harmonics: int, order: int, mu: Array, variance: Array, completion: bool) -> Covariance:
+    """⟨φ_i, φ_j⟩ as a structured operator for φ = [1, cos, sin, t^k]."""
+    degree = order if completion else 0
+    p = parts(n_harmonics, order, mu, degree)
+    sigma = namespace(mu, variance).sqrt(variance)
+    core = DiagonalPlusLowRank(p.diagonal / variance, p.U / sigma)
+    if not completion:
+        return DiagonalPlusLowRank(concatenate([(p.t[0, :1] / sigma) ** 2, core.d]), concatenate([p.V / sigma, core.U]))
+    return Bordered(
+        core,
+        c=p.c,
+        t=p.t / sigma,
+        V=p.V / sigma,
+        N=MONOMIALS_IN_BERNOULLI[: order + 1, : order + 1],
+        eliminate=BERNOULLI_COEFFICIENTS[: order + 1, : order + 1],
+        lead=1,
+    )
+
+
+def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
+    """The parts for B_0 … B_degree, analytic in μ: it may be a NumPy number, real or complex, or a JAX tracer."""
+    s, xp = order, namespace(mu)
+    theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
+    states = harmonic_states(n_harmonics, s)
+    rho = 1 / (NOISE_DENSITY[s] * mu ** (2 * s - 1))
+    # P^{½} = diag(μ^{−r}) chol(P₁): boundary states times this are the low-rank part
+    precision_root = (1 / mu ** np.arange(s))[:, None] * np.linalg.cholesky(STATE_PRECISION[s])
+    diagonal = 0.5 * rho * (mu**2 + theta**2) ** s
+    # q_0 for each polynomial; T = ρ (q_0 q_0ᵀ + A H Aᵀ)
+    q0 = xp.stack([comb(s, k) * factorial(k) * mu ** (s - k) for k in range(degree + 1)])
+    A = _coefficients(s, mu, degree)
+    t = xp.sqrt(rho) * concatenate([q0[:, None], A @ _zeta_root(n_harmonics, s)], axis=1)
+    # c_m = q_m/(μ+iθ_m)^s as coefficients of cosines, 2 Re c_m, and of sines, −2 Im c_m
+    inverse_powers = 1 / (1j * theta) ** np.arange(1, s + 1)[:, None]
+    forward = (A @ inverse_powers) / (mu + 1j * theta) ** s
+    backward = (A @ inverse_powers.conj()) / (mu - 1j * theta) ** s
+    c = concatenate([forward + backward, 1j * (forward - backward)], axis=1)
+    c = c if np.iscomplexobj(mu) else c.real
+    # the state of R_k at a: that of B_k less that of its harmonics
+    bernoulli = BERNOULLI_COEFFICIENTS[: degree + 1, : degree + 1] @ monomial_states(degree, 0.0, s)
+    V = (bernoulli - c @ states) @ precision_root
+    return Parts(concatenate([diagonal, diagonal]), states @ precision_root, c, t, V)
+
+
+def _coefficients(s: int, mu: Array, degree: int) -> Array:
+    """A with q_m = Σ_j A[k,j] (iθ_m)^{−j}: A[k,j] = −k! C(s,k−j) μ^{s−k+j} for 1 ≤ j ≤ k, of shape (degree+1, s)."""
+    xp = namespace(mu)
+    rows = []
+    for k in range(degree + 1):
+        entries = [-factorial(k) * comb(s, k - j) * mu ** (s - k + j) for j in range(1, k + 1)]
+        rows.append(xp.stack([*entries, *([0.0 * mu] * (s - k))]))
+    return xp.stack(rows)
+
+
+def harmonic_states(n_harmonics: int, order: int) -> Any:
+    """(g, g′, g″) at t = 0 or 1 for the cosines and then the sines, of shape (2F, s)."""
+    theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
+    zero, one = np.zeros_like(theta), np.ones_like(theta)
+    cosines = np.stack([one, zero, -(theta**2)], axis=1)
+    sines = np.stack([zero, theta, zero], axis=1)
+    return np.concatenate([cosines, sines])[:, :order]
+
+
+def monomial_states(degree: int, t: float, order: int) -> Any:
+    """(g, g′, g″) at t for 1, t, …, t^degree, of shape (degree + 1, s)."""
+    rows = [
+        [factorial(k) / factorial(k - j) * t ** (k - j) if j <= k else 0.0 for j in range(order)]
+        for k in range(degree + 1)
+    ]
+    return np.array(rows)
+
+
+@lru_cache(maxsize=1024)
+def _zeta_root(n_harmonics: int, order: int) -> np.ndarray:
+    """A root of H[u,v] = 2 Re Σ_{m>F} (iθ_m)^{−u} conj (iθ_m)^{−v}, u, v = 1…s: sums of even powers, or zero.
+
+    Scaled by the power of the first missing frequency, so that any F gives numbers near one.
+    """
+    edge = 2 * np.pi * (n_harmonics + 1)
+    H = np.zeros((order, order))
+    for u in range(1, order + 1):
+        for v in range(1, order + 1):
+            if (u + v) % 2 == 0:
+                sign = 1 if (u - v) % 4 == 0 else -1
+                n = u + v
+                H[u - 1, v - 1] = sign * 2 * (n_harmonics + 1) ** n * scipy.special.zeta(n, n_harmonics + 1)
+    return np.linalg.cholesky(H) / (edge ** np.arange(1, order + 1))[:, None]
