@@ -91,16 +91,33 @@ def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
     q0 = xp.stack([comb(s, k) * factorial(k) * mu ** (s - k) for k in range(degree + 1)])
     A = _coefficients(s, mu, degree)
     t = xp.sqrt(rho) * concatenate([q0[:, None], A @ _zeta_root(n_harmonics, s)], axis=1)
-    # c_m = q_m/(μ+iθ_m)^s as coefficients of cosines, 2 Re c_m, and of sines, −2 Im c_m
-    inverse_powers = 1 / (1j * theta) ** np.arange(1, s + 1)[:, None]
-    forward = (A @ inverse_powers) / (mu + 1j * theta) ** s
-    backward = (A @ inverse_powers.conj()) / (mu - 1j * theta) ** s
-    c = concatenate([forward + backward, 1j * (forward - backward)], axis=1)
-    c = c if np.iscomplexobj(mu) else c.real
+    # c_m = q_m/(μ+iθ_m)^s with q_m = −k! μ^{s−k} Σ_{r<k} C(s,r) z^{r−k}, z = iθ_m/μ
+    c = xp.stack(
+        [
+            harmonic_row({r - k: -factorial(k) * comb(s, r) for r in range(k)}, theta / mu, s) / mu**k
+            for k in range(degree + 1)
+        ]
+    )
     # the state of R_k at a: that of B_k less that of its harmonics
     bernoulli = BERNOULLI_COEFFICIENTS[: degree + 1, : degree + 1] @ monomial_states(degree, 0.0, s)
     V = (bernoulli - c @ states) @ precision_root
     return Parts(concatenate([diagonal, diagonal]), states @ precision_root, c, t, V)
+
+
+def harmonic_row(numerator: dict[int, int], y: Array, s: int) -> Array:
+    """Coefficients of cosines, 2 Re c, and of sines, −2 Im c, for c = Σ_e numerator[e] z^e / (1+z)^s at z = iy.
+
+    In real arithmetic, by 1/(1+z)^s = (1−z)^s/(1+y²)^s: the product of the polynomials has whole coefficients, its even
+    powers of z are real, its odd ones imaginary. The result is analytic in y, and a complex step differentiates it.
+    """
+    product: dict[int, int] = {}
+    for e, a in numerator.items():
+        for r in range(s + 1):
+            product[e + r] = product.get(e + r, 0) + a * comb(s, r) * (-1) ** r
+    zero = 0.0 * y
+    real = sum((a * (-1) ** (f // 2) * y**f for f, a in product.items() if f % 2 == 0), zero)
+    imaginary = sum((a * (-1) ** ((f - 1) // 2) * y**f for f, a in product.items() if f % 2), zero)
+    return concatenate([2 * real, -2 * imaginary]) / concatenate([1 + y**2, 1 + y**2]) ** s
 
 
 def _coefficients(s: int, mu: Array, degree: int) -> Array:

@@ -1,0 +1,102 @@
+"""Completed Fourier features in a basis that is orthogonal in L² of the box: what statistics are taken in.
+
+Monomials are nearly sums of many harmonics, so sums over rows of their products lose digits that no later algebra
+brings back. The same span has a better basis: in place of t^k the remainders
+
+    R̂_k = (B_k − Σ_{0<|m|≤F} (−k!/(iθ_m)^k) e^{iθ_m t}) / n_k,      ‖R̂_k‖² = ½ as for a cosine,
+
+Bernoulli polynomials less their first F harmonics. They take no hyper-parameter either. For rows spread evenly over
+the box the Gram matrix of [1, cos, sin, R̂] is nearly diagonal.
+
+With the remainders R_k of `matern_gram` (orthogonal in the RKHS), n_k R̂_k = R_k + Σ_m (c_m + k!/(iθ_m)^k) e^{iθ_m t},
+and
+
+    c_m + k!/(iθ_m)^k = k! Σ_{r≥k} C(s,r) μ^{s−r} (iθ_m)^{r−k} / (μ+iθ_m)^s,
+
+again without cancellation. The factor eliminates to the same R_k, so whitened features are those of `Fourier`.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from odvff.arrays import Array, concatenate, namespace
+from odvff.checks import matrix
+from odvff.features.fourier import Fourier
+from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_row, parts
+from odvff.kernels import Matern, matern
+from odvff.linalg import Bordered, DiagonalPlusLowRank
+
+
+@dataclass(frozen=True)
+class OrthogonalFourier:
+    """[1, cos θ_m t, sin θ_m t, R̂_k] on the interval of completed Fourier features."""
+
+    fourier: Fourier
+
+    def inside(self, X: Array, smoothness: float) -> Array:
+        """φ̂(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter."""
+        X = matrix(X, "X", n_columns=1)
+        order = Matern(smoothness).order
+        phi = self.fourier.inside(X, smoothness)
+        harmonics = phi[1 : 2 * self.fourier.n_harmonics + 1]
+        t = (X[:, 0] - self.fourier.interval[0]) / self.fourier.length
+        phi[-order:] = bernoulli(t, order)
+        phi[-order:] -= harmonic_coefficients(self.fourier.n_harmonics, order) @ harmonics
+        phi[-order:] /= norms(self.fourier.n_harmonics, order)[:, None]
+        return phi
+
+    def Kuu(self, kernel: Any) -> Bordered:
+        """⟨φ̂_i, φ̂_j⟩."""
+        k = matern(kernel)
+        F, s = self.fourier.n_harmonics, k.order
+        p = orthogonal_parts(F, s, k.rate * self.fourier.length)
+        sigma = namespace(p.t, k.variance).sqrt(k.variance)
+        n = np.concatenate([[1.0], norms(F, s)])
+        core = DiagonalPlusLowRank(p.diagonal / k.variance, p.U / sigma)
+        return Bordered(core, p.c, p.t / sigma, p.V / sigma, N=np.diag(1 / n), eliminate=np.diag(n), lead=1)
+
+    def Kuf(self, kernel: Any, X: Array) -> Array:
+        """Cov(β, f(x)): the change of basis applied to `Fourier.Kuf`."""
+        s, F = matern(kernel).order, self.fourier.n_harmonics
+        phi = self.fourier.Kuf(kernel, X)
+        polynomials = concatenate([phi[:1], phi[-s:]])
+        remainders = BERNOULLI_COEFFICIENTS[1 : s + 1, : s + 1] @ polynomials
+        remainders = remainders - harmonic_coefficients(F, s) @ phi[1 : 2 * F + 1]
+        return concatenate([phi[: 2 * F + 1], remainders / norms(F, s)[:, None]])
+
+
+def orthogonal_parts(n_harmonics: int, order: int, mu: Array) -> Parts:
+    """The parts of the Gram matrix with the coefficients c that belong to R̂ (scaled by n_k)."""
+    s, y = order, 2 * np.pi * np.arange(1, n_harmonics + 1) / mu
+    rows = [0.0 * concatenate([y, y])]
+    for k in range(1, s + 1):
+        rest = {r - k: factorial(k) * comb(s, r) for r in range(k, s + 1)}
+        rows.append(harmonic_row(rest, y, s) / mu**k)
+    return replace(parts(n_harmonics, s, mu, degree=s), c=namespace(mu).stack(rows))
+
+
+def bernoulli(t: Array, order: int) -> Array:
+    """B_1(t), …, B_order(t), in powers of t − ½ where they are odd and even."""
+    u = t - 0.5
+    return namespace(t).stack([u, u**2 - 1 / 12, u**3 - u / 4][:order])
+
+
+@lru_cache(maxsize=1024)
+def harmonic_coefficients(n_harmonics: int, order: int) -> Any:
+    """Coefficients of B_1 … B_order on the F cosines and the F sines, of shape (order, 2F)."""
+    theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
+    c = np.stack([-factorial(k) / (1j * theta) ** k for k in range(1, order + 1)])
+    return np.concatenate([2 * c.real, -2 * c.imag], axis=1)
+
+
+@lru_cache(maxsize=1024)
+def norms(n_harmonics: int, order: int) -> Any:
+    """n_k with ‖B_k − its first F harmonics‖² = n_k²/2."""
+    k = np.arange(1, order + 1)
+    tail = scipy.special.zeta(2 * k, n_harmonics + 1) / (2 * np.pi) ** (2 * k)
+    return 2 * scipy.special.factorial(k) * np.sqrt(tail)
