@@ -1,4 +1,10 @@
 import hypothesis
+import numpy  # noqa: F401  (BLAS must be loaded before it is limited)
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_limits
 
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("default")
+
+# small matrices on a busy machine: BLAS threads would wait for each other most of the time
+threadpool_limits(1, user_api="blas")

@@ -33,15 +33,9 @@ def is_traced(value: Any) -> bool:
 def namespace(*values: Any) -> ModuleType:
     """`jax.numpy` if one of the values is being traced, else `numpy`."""
     if any(is_traced(value) for value in values):
-        import jax
-
-        if not jax.config.jax_enable_x64:
-            raise PrecisionError(
-                "odvff computes in float64, but JAX is compiling or differentiating it with 64-bit types off; put the "
-                "transformation into `with jax.enable_x64(True):`, which leaves the rest of your program as it is."
-            )
         import jax.numpy as jnp
 
+        _require_double_precision()
         return jnp
     return np
 
@@ -78,7 +72,19 @@ def in_double_precision(function: Callable[..., Any]) -> Callable[..., Any]:
         jax = sys.modules.get("jax")
         if jax is None or jax.config.jax_enable_x64:
             return function(*args, **kwargs)
+        if any(is_traced(leaf) for leaf in jax.tree.leaves((args, kwargs))):
+            _require_double_precision()
         with jax.enable_x64(True):
             return function(*args, **kwargs)
 
     return wrapped
+
+
+def _require_double_precision() -> None:
+    import jax
+
+    if not jax.config.jax_enable_x64:
+        raise PrecisionError(
+            "odvff computes in float64, but JAX is compiling or differentiating it with 64-bit types off; put the "
+            "transformation into `with jax.enable_x64(True):`, which leaves the rest of your program as it is."
+        )

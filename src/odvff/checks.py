@@ -8,24 +8,50 @@ from odvff.arrays import Array, asarray, is_traced
 from odvff.errors import InputError
 
 
-def positive(value: Any, name: str, remedy: str = "give a positive, finite number") -> Array:
-    """The scalar as float64, checked unless it is being traced."""
-    array = asarray(value)
+def numbers(value: Any, name: str) -> Array:
+    """The value as float64, if it holds real numbers."""
+    if is_traced(value):
+        return asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name} must be an array of numbers, got rows of different lengths.") from error
+    if array.dtype.kind == "O":
+        try:
+            return np.asarray(array, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} must hold numbers, got objects: {error}.") from error
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must hold real numbers, got {array.dtype}; convert it to numbers first.")
+    return np.asarray(array, dtype=np.float64)
+
+
+def positive(value: Any, name: str, remedy: str = "give a positive, finite number") -> Any:
+    """The scalar, checked; a Python float unless it is being traced."""
+    array = numbers(value, name)
     if array.shape not in ((), (1,)):
         raise InputError(f"{name} must be a single number, got shape {array.shape}; {remedy}.")
     array = array.reshape(())
-    if not is_traced(array) and not (np.isfinite(array) and array > 0):
+    if is_traced(array):
+        return array
+    if not (np.isfinite(array) and array > 0):
         raise InputError(f"{name} must be positive and finite, got {float(array)!r}; {remedy}.")
-    return array
+    return float(array)
+
+
+def whole(value: Any, name: str, *, at_least: int, remedy: str) -> int:
+    """A whole number that is not too small."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
+        raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}; {remedy}.")
+    return int(value)
 
 
 def matrix(value: Any, name: str, *, n_columns: int | None = None) -> Array:
     """The rows of a table as float64 of shape (N, D): checked for shape, and for NaN unless being traced."""
-    array = asarray(value)
-    if array.ndim == 1:
-        array = array[:, None]
+    array = numbers(value, name)
     if array.ndim != 2:
-        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {array.shape}.")
+        hint = "; use reshape(-1, 1) for one column or reshape(1, -1) for one row" if array.ndim == 1 else ""
+        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {array.shape}{hint}.")
     if n_columns is not None and array.shape[1] != n_columns:
         raise InputError(
             f"{name} must have {n_columns} column{'s' * (n_columns != 1)}, got {array.shape[1]} "
@@ -37,7 +63,7 @@ def matrix(value: Any, name: str, *, n_columns: int | None = None) -> Array:
 
 def vector(value: Any, name: str, *, size: int) -> Array:
     """A float64 vector of the given size, checked like `matrix`."""
-    array = asarray(value)
+    array = numbers(value, name)
     if array.shape == (size, 1):
         array = array[:, 0]
     if array.shape != (size,):

@@ -26,7 +26,8 @@ class FactorizationError(OdvffError, np.linalg.LinAlgError):
         super().__init__(f"term {term!r}: {reason}" if term else reason)
 
     def within(self, term: str) -> "FactorizationError":
-        """The same failure, with the name of the term it happened in."""
+        """The same failure, with the name of the term (and the factor within it) that it happened in."""
+        term = f"{term}, {self.term}" if self.term else term
         return FactorizationError(self.reason, term=term, condition=self.condition, jitters=self.jitters)
 
 

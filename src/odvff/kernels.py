@@ -18,6 +18,9 @@ from odvff.checks import matrix, positive
 from odvff.errors import InputError, KernelError
 
 SMOOTHNESSES = (0.5, 1.5, 2.5)
+VANISHED = 1e3
+"""Distances are cut off here, in units of 1/λ: e^{−1000} is zero, and powers of larger numbers would overflow."""
+
 COLUMN_HINT = "choose one with `active_dims=[i]` in the kernel or `columns=[i]` in the term"
 
 
@@ -54,9 +57,13 @@ class Matern:
     def covariance(self, X: Array, Z: Array) -> Array:
         X, Z = matrix(X, "X", n_columns=1), matrix(Z, "Z", n_columns=1)
         xp = namespace(X, Z, self.lengthscale, self.variance)
-        r = self.rate * xp.abs(X - Z.T)
-        polynomial = {1: 1.0, 2: 1 + r, 3: 1 + r + r**2 / 3}[self.order]
-        return self.variance * polynomial * xp.exp(-r)
+        r = self.rate * xp.minimum(xp.abs(X - Z.T), VANISHED / self.rate)
+        covariance = self.variance * xp.exp(-r)
+        if self.order == 2:
+            return covariance * (1 + r)
+        if self.order == 3:
+            return covariance * (1 + r * (1 + r / 3))
+        return covariance
 
     def variances(self, X: Array) -> Array:
         return self.variance * np.ones(len(X))
@@ -84,6 +91,11 @@ class Separable:
     """A product of one-column kernels: factor i reads column i."""
 
     factors: tuple[Matern, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.factors, list | tuple) or not self.factors:
+            raise InputError(f"Separable takes a list of one-column Matérn kernels, got {self.factors!r}.")
+        object.__setattr__(self, "factors", tuple(matern(factor) for factor in self.factors))
 
     def covariance(self, X: Array, Z: Array) -> Array:
         X, Z = (matrix(A, name, n_columns=len(self.factors)) for A, name in ((X, "X"), (Z, "Z")))
@@ -167,9 +179,13 @@ def separable(kernel: Any, n: int) -> list[Matern]:
 def separable_columns(kernel: Any, width: int) -> list[int]:
     """The column that each factor of a product kernel reads; no two may read the same."""
     if isinstance(kernel, Separable):
-        read = list(range(len(kernel.factors)))
-    else:
-        read = [one_column(factor, width) for factor in kernel.kernels]
+        if len(kernel.factors) != width:
+            raise InputError(
+                f"a Separable kernel of {len(kernel.factors)} factors reads as many columns, got {width}; choose them "
+                "with `columns` in the term."
+            )
+        return list(range(width))
+    read = [one_column(factor, width) for factor in kernel.kernels]
     if len(set(read)) != len(read) or max(read) >= width:
         raise InputError(
             f"the factors of the product kernel read the columns {read} of {width}; each must read one of its own. "
@@ -184,13 +200,19 @@ def columns(kernel: Any, width: int) -> list[int]:
         return list(range(len(kernel.factors)))
     if _is_gpjax(kernel, "SumKernel", "ProductKernel"):
         return sorted({c for k in kernel.kernels for c in columns(k, width)})
-    active = getattr(kernel, "active_dims", None) or slice(None)
-    read = list(range(width))[active] if isinstance(active, slice) else list(active)
+    active = getattr(kernel, "active_dims", None)
+    if active is None or active == slice(None):
+        return list(range(width))
+    if isinstance(active, slice):
+        read = list(range(active.start or 0, width if active.stop is None else active.stop, active.step or 1))
+    else:
+        read = [int(c) for c in active]
     outside = [c for c in read if not 0 <= c < width]
-    if outside:
+    if outside or not read:
         raise InputError(
             f"{_name(kernel)} has active_dims={active}, but its input has {width} column{'s' * (width != 1)}; "
-            f"column {outside[0]} does not exist. Count from 0, within the columns of the term."
+            + (f"column {outside[0]} does not exist. " if outside else "that names none of them. ")
+            + "Count from 0, within the columns of the term."
         )
     return read
 
@@ -245,13 +267,9 @@ def _evaluate(function: Any, kernel: Any, *inputs: Array) -> Array:
     gpjax = sys.modules.get("gpjax")
     if gpjax is None or not isinstance(kernel, gpjax.kernels.AbstractKernel):
         raise KernelError(f"{_name(kernel)} is no kernel; use one of GPJax's or of odvff.kernels.")
-    import jax
     import jax.numpy as jnp
 
-    def widen(leaf: Any) -> Any:
-        return jnp.asarray(leaf, jnp.float64) if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) else leaf
-
-    result = function(jax.tree.map(widen, kernel), *(jnp.asarray(A) for A in inputs))
+    result = function(kernel, *(jnp.asarray(A) for A in inputs))
     return result if is_traced(result) else np.asarray(result)
 
 

@@ -30,14 +30,18 @@ class Term:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, Features):
+        if isinstance(self.features, type) or not isinstance(self.features, Features):
             raise KernelError(
-                f"features must offer Kuu and Kuf, got {type(self.features).__name__}; use one of odvff.features."
+                f"features must offer Kuu and Kuf, got {self.features!r}; use an instance of one of odvff.features."
             )
         if self.columns is not None:
-            columns = (self.columns,) if isinstance(self.columns, int | np.integer) else tuple(self.columns)
-            if not columns or any(c != int(c) or c < 0 for c in columns):
-                raise InputError(f"columns must be whole numbers counted from 0, got {self.columns!r}.")
+            given: Any = self.columns
+            columns = tuple(given) if isinstance(given, list | tuple | range | np.ndarray) else (given,)
+            numbered = all(isinstance(c, int | np.integer) and not isinstance(c, bool) and c >= 0 for c in columns)
+            if not columns or not numbered:
+                raise InputError(
+                    f"columns must be whole numbers counted from 0, got {self.columns!r}; give their positions."
+                )
             object.__setattr__(self, "columns", tuple(int(c) for c in columns))
 
     def select(self, X: Array, name: str = "X") -> Array:
@@ -78,7 +82,7 @@ class Sum:
     terms: tuple[Term, ...]
 
     def __post_init__(self) -> None:
-        terms = tuple(self.terms) if isinstance(self.terms, Iterable) else (self.terms,)
+        terms: tuple[Any, ...] = tuple(self.terms) if isinstance(self.terms, Iterable) else (self.terms,)
         if not terms or not all(isinstance(term, Term) for term in terms):
             raise InputError(f"a model needs a list of one or more Terms, got {self.terms!r}.")
         named = [
@@ -89,6 +93,11 @@ class Sum:
         if repeated is not None:
             raise InputError(f"two terms are called {repeated!r}; give each its own `name`.")
         object.__setattr__(self, "terms", tuple(named))
+
+    @classmethod
+    def of(cls, terms: "Sum | Term | Iterable[Term]") -> "Sum":
+        """The terms as a `Sum`, if they are not one already."""
+        return terms if isinstance(terms, Sum) else cls(terms)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Term]:
         return iter(self.terms)

@@ -76,6 +76,42 @@ def test_traced_values_and_gradients(smoothness, completion):
             assert np.isclose(np.sum(np.asarray(g) * direction), numeric, rtol=1e-5, atol=1e-6), i
 
 
+@pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize("x", [0.0, 1.0, -0.2, 1.3, 0.4])
+def test_features_are_differentiated_at_and_beyond_the_edges(smoothness, x):
+    """At an edge the derivative is that of the inside, which for ν > ½ is also that of the outside."""
+    features, k = Fourier(3, (0, 1)), Matern(smoothness, 0.4)
+    with jax.enable_x64(True):
+        derivative = jax.jacfwd(lambda x: features.Kuf(k, jnp.reshape(x, (1, 1)))[:, 0])(x)
+    h = 1e-6
+    inwards = {0.0: h, 1.0: -h}.get(x, h)  # one-sided where ν = ½ has a kink
+    numeric = (features.Kuf(k, [[x + inwards]]) - features.Kuf(k, [[x]]))[:, 0] / inwards
+    assert np.allclose(derivative, numeric, rtol=1e-3, atol=1e-3)
+
+
+def test_operators_are_traced_with_concrete_right_hand_sides():
+    """A fixed statistic against a covariance that is being differentiated."""
+    for features, kernel in (
+        (Fourier(3, (0, 1)), lambda l: Matern(1.5, l)),
+        (Fourier(3, (0, 1), completion=False), lambda l: Matern(2.5, l)),
+        (InducingPoints(np.linspace(0, 1, 4)[:, None]), lambda l: Matern(0.5, l)),
+        (Kronecker((Fourier(1, (0, 1)),) * 2), lambda l: Separable((Matern(1.5, l), Matern(0.5, 2 * l)))),
+        (Levels(3), lambda l: Categorical(l)),
+    ):
+        n = features.Kuu(kernel(0.3)).size
+        A = np.random.default_rng(0).standard_normal((n, n))
+
+        def f(l, features=features, kernel=kernel, A=A):
+            K = Sum([Term(kernel(l), features)]).Kuu()
+            b = A[:, 0]
+            return K.trace_solve(A) + K.logdet() + b @ K.solve(b) + 1e-3 * b @ (K @ b) + K.diagonal().sum() * 1e-3
+
+        with jax.enable_x64(True):
+            value, gradient = jax.jit(jax.value_and_grad(f))(0.3)
+        assert np.isclose(value, f(0.3), rtol=1e-9)
+        assert np.isclose(gradient, (f(0.3 + 1e-6) - f(0.3 - 1e-6)) / 2e-6, rtol=1e-4)
+
+
 def test_gpjax_kernels_are_differentiated_through_their_parameters():
     X, y = np.linspace(0, 1, 8)[:, None], np.sin(5 * np.linspace(0, 1, 8))
     with jax.enable_x64(True):
@@ -180,12 +216,20 @@ def test_float64_without_touching_the_process_s_setting():
         def f(lengthscale):   # the user's own transformation of ours
             q = Posterior([Term(Matern(1.5, lengthscale), Fourier(3, (0, 1)))])
             return q.elbo(GaussianNoise(0.1), X, X[:, 0])
-        try:
-            jax.grad(f)(0.25)
-        except PrecisionError as error:
-            assert "with jax.enable_x64(True)" in str(error)
-        else:
-            raise AssertionError("a gradient in float32")
+        half = (
+            (f, 0.25),
+            (lambda s: q.elbo(gpx.likelihoods.StudentT(4.0, s), X, X[:, 0]), 0.3),
+            (lambda s: q.elbo(gpx.likelihoods.Gaussian(s), X, X[:, 0]), 0.3),
+            (lambda k: points.Kuf(k, X).sum(), kernel),
+            (lambda k: points.Kuf(k, X).sum(), gpx.kernels.Matern32()),
+        )
+        for g, argument in half:
+            try:
+                jax.grad(g)(argument)
+            except PrecisionError as error:
+                assert "with jax.enable_x64(True)" in str(error)
+            else:
+                raise AssertionError("a gradient in float32")
         with jax.enable_x64(True):
             gradient = jax.jit(jax.grad(f))(0.25)
         assert gradient.dtype == np.float64

@@ -77,6 +77,48 @@ def test_features_are_inner_products_with_the_kernel_inside_and_outside(problem,
 
 
 @pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize("lengthscale", [0.1, 1.0, 50.0])
+@pytest.mark.parametrize("x", [-0.4, 0.3, 1.7])
+def test_features_are_inner_products_to_the_last_digits(smoothness, lengthscale, x):
+    """The same with 40 digits, where the error counts absolutely: float64 quadrature cancels for long lengthscales."""
+    F, s = 2, int(smoothness + 0.5)
+    features, k = Fourier(F, (0.0, 1.0)), Matern(smoothness, lengthscale)
+    with mp.workdps(40):
+        lam, centre = mp.sqrt(2 * mp.mpf(smoothness)) / mp.mpf(lengthscale), mp.mpf(x)
+        polynomial = {1: [1], 2: [1, 1], 3: [1, 1, mp.mpf(1) / 3]}[s]
+
+        def representer(t, j):
+            """j-th derivative of k(x,·): (p e^{−z})^{(j)} with z = λ|t − x|."""
+            p = list(polynomial)
+            for _ in range(j):
+                p = [(i + 1) * p[i + 1] - p[i] if i + 1 < len(p) else -p[i] for i in range(len(p))]
+            z, sign = lam * abs(t - centre), 1 if t >= centre else -1
+            return (sign * lam) ** j * sum(c * z**i for i, c in enumerate(p)) * mp.e ** (-z)
+
+        def trig(m, shift):
+            w = 2 * mp.pi * m
+            return lambda t, j: w**j * mp.cos(w * t + shift + j * mp.pi / 2)
+
+        def monomial(d):
+            return lambda t, j: mp.ff(d, j) * t ** (d - j) if j <= d else mp.mpf(0)
+
+        basis = [monomial(0), *(trig(m, 0) for m in (1, 2)), *(trig(m, -mp.pi / 2) for m in (1, 2))]
+        basis += [monomial(d) for d in range(1, s + 1)]
+        kappa = {1: 2 * lam, 2: 4 * lam**3, 3: mp.mpf(16) / 3 * lam**5}[s]
+
+        def operated(f, t):
+            return sum(mp.binomial(s, j) * lam ** (s - j) * f(t, j) for j in range(s + 1))
+
+        breaks = sorted({mp.mpf(0), mp.mpf(1), *([centre] if 0 < x < 1 else [])})
+        phi = features.Kuf(k, [[x]])[:, 0]
+        for i, g in enumerate(basis):
+            value = mp.quad(lambda t, g=g: operated(representer, t) * operated(g, t), breaks) / kappa
+            u, v = ([f(mp.mpf(0), j) for j in range(s)] for f in (representer, g))
+            value += _boundary_form(s, lam)(u, v)
+            assert abs(phi[i] - float(value)) < 1e-11 * max(1, abs(value)), i
+
+
+@pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
 @pytest.mark.parametrize("completion", [True, False])
 @pytest.mark.parametrize("edge", [0, 1])
 def test_tails_join_smoothly(smoothness, completion, edge):
@@ -142,10 +184,9 @@ def test_more_features_explain_more(problem):
 
 
 @pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
-@pytest.mark.parametrize("lengthscale", [1e-3, 0.05, 1.0, 1e3])
-def test_completed_factor_loses_no_digits(smoothness, lengthscale):
+@pytest.mark.parametrize(("lengthscale", "F"), [(1e-3, 40), (0.05, 40), (1.0, 40), (1e3, 40), (0.01, 1), (2.0, 90)])
+def test_completed_factor_loses_no_digits(smoothness, lengthscale, F):
     """Against 60-digit arithmetic, where Cholesky of the same matrix in float64 fails or is off by percents."""
-    F = 40
     features, k = Fourier(F, (0.0, 1.0)), Matern(smoothness, lengthscale)
     x = [0.0, 0.003, 0.31, 0.98]
     with mp.workdps(60):
@@ -160,6 +201,18 @@ def test_completed_factor_loses_no_digits(smoothness, lengthscale):
             exact = float((b.T * mp.cholesky_solve(K, b))[0])
             psi = features.Kuu(k).factor().solve(features.Kuf(k, [[value]]))
             assert abs((psi**2).sum() - exact) < 1e-12
+
+
+def _boundary_form(s, lam):
+    """Δg(a)ᵀ P Δh(a) as printed, for σ² = 1."""
+    return {
+        1: lambda u, v: u[0] * v[0],
+        2: lambda u, v: u[0] * v[0] + u[1] * v[1] / lam**2,
+        3: lambda u, v: (
+            mp.mpf(9) / 8 * (u[0] * v[0] + u[2] * v[2] / lam**4)
+            + 3 / lam**2 * (u[1] * v[1] + (u[2] * v[0] + u[0] * v[2]) / 8)
+        ),
+    }[s]
 
 
 def _gram_in_high_precision(F, smoothness, lengthscale):
@@ -214,14 +267,7 @@ def _gram_in_high_precision(F, smoothness, lengthscale):
         )
         states.append([evaluate_at_zero(g) for g in derivatives[:s]])
     kappa = {1: 2 * lam, 2: 4 * lam**3, 3: mp.mpf(16) / 3 * lam**5}[s]
-    P = {
-        1: lambda u, v: u[0] * v[0],
-        2: lambda u, v: u[0] * v[0] + u[1] * v[1] / lam**2,
-        3: lambda u, v: (
-            mp.mpf(9) / 8 * (u[0] * v[0] + u[2] * v[2] / lam**4)
-            + 3 / lam**2 * (u[1] * v[1] + (u[2] * v[0] + u[0] * v[2]) / 8)
-        ),
-    }[s]
+    P = _boundary_form(s, lam)
     n = len(functions)
     K = mp.matrix(n, n)
     for i in range(n):

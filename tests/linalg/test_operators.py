@@ -118,5 +118,10 @@ def test_failures_are_told_apart(matrix, message):
 
 
 def test_a_diagonal_that_over_or_underflows_is_reported():
-    with pytest.raises(FactorizationError, match="lengthscale so short or so long"):
-        DiagonalPlusLowRank(np.array([1.0, 0.0]), np.ones((2, 1))).factor()
+    bad = DiagonalPlusLowRank(np.array([1.0, 0.0]), np.ones((2, 1)))
+    message = r"1 of 2 diagonal entries of the covariance are 0.*no jitter was tried"
+    with pytest.raises(FactorizationError, match=message):
+        bad.factor()
+    product = KroneckerProduct((Dense(np.eye(2)), bad))
+    with pytest.raises(FactorizationError, match=r"term 'pair, factor 1': " + message):
+        BlockDiagonal((product,), ("pair",)).factor()

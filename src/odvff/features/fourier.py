@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from odvff.arrays import Array, concatenate, is_traced, namespace
-from odvff.checks import matrix
+from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.features.matern_gram import gram, harmonic_states, monomial_states
-from odvff.kernels import Matern, matern, one_column
+from odvff.kernels import VANISHED, Matern, matern, one_column
 from odvff.linalg import Covariance
 
 
@@ -47,19 +47,19 @@ class Fourier:
     completion: bool = True
 
     def __post_init__(self) -> None:
-        F = self.n_harmonics
-        if isinstance(F, bool) or not isinstance(F, int | np.integer) or F < 1:
-            raise InputError(f"n_harmonics must be a whole number of at least 1, got {F!r}; 10 is a good start.")
+        F = whole(self.n_harmonics, "n_harmonics", at_least=1, remedy="10 is a good start")
         try:
             a, b = (float(edge) for edge in self.interval)
         except (TypeError, ValueError) as error:
             raise InputError(f"interval must be a pair of numbers (a, b), got {self.interval!r}.") from error
         if not (np.isfinite(a) and np.isfinite(b)):
             raise InputError(f"interval must have finite bounds, got ({a}, {b}); use the range of the data.")
-        if not (a < b and np.isfinite(b - a)):
+        if not a < b:
             raise InputError(f"interval must satisfy a < b, got ({a}, {b}), which is empty; use the range of the data.")
+        if not np.isfinite(b - a):
+            raise InputError(f"interval ({a}, {b}) is too wide for float64; scale the column first.")
         object.__setattr__(self, "interval", (a, b))
-        object.__setattr__(self, "n_harmonics", int(F))
+        object.__setattr__(self, "n_harmonics", F)
 
     def inside(self, X: Array, smoothness: float) -> Array:
         """φ(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter.
@@ -67,6 +67,11 @@ class Fourier:
         The smoothness is a choice like the number of harmonics: it sets how many monomials complete the basis.
         """
         x = matrix(X, "X", n_columns=1)[:, 0]
+        self.check_inside(x)
+        return self._basis(x, Matern(smoothness).order)
+
+    def check_inside(self, x: Array) -> None:
+        """Raise if a row lies outside the box."""
         a, b = self.interval
         if not is_traced(x) and ((x < a) | (x > b)).any():
             i = int(np.argmax((x < a) | (x > b)))
@@ -74,7 +79,6 @@ class Fourier:
                 f"X has {x[i]} in row {i}, outside the interval ({a}, {b}), where features depend on the kernel; "
                 "use Kuf(kernel, X) there."
             )
-        return self._basis(x, Matern(smoothness).order)
 
     def Kuu(self, kernel: Any) -> Covariance:
         """Cov(β, β) = ⟨φ_i, φ_j⟩, in linear memory."""
@@ -88,18 +92,19 @@ class Fourier:
         x = X[:, one_column(kernel, X.shape[1])]
         a, b = self.interval
         xp = namespace(x, k.lengthscale)
-        nearest = xp.clip(x, a, b)
+        nearest = xp.where(x < a, a, xp.where(x > b, b, x))  # at an edge, the derivative of the inside
         inside = self._basis(nearest, k.order)
         outside = x != nearest
         if not is_traced(outside) and not outside.any():
             return inside
-        r = xp.abs(x - nearest)
+        r = xp.minimum(xp.abs(x - nearest), VANISHED / k.rate)
         left = self._derivatives(0.0, k.order, sign=-1.0) @ _tail_weights(r, k, self.length)
         right = self._derivatives(1.0, k.order, sign=1.0) @ _tail_weights(r, k, self.length)
         return xp.where(x < a, left, xp.where(x > b, right, inside))
 
     def refined(self, factor: int) -> "Fourier":
         """These features among `factor` times as many harmonics."""
+        factor = whole(factor, "factor", at_least=1, remedy="16 resolves most paths")
         return Fourier(factor * self.n_harmonics, self.interval, self.completion)
 
     def positions(self, kernel: Any, fine: "Fourier") -> np.ndarray:
@@ -129,8 +134,8 @@ class Fourier:
         return np.concatenate(rows) * sign ** np.arange(order)
 
 
-def harmonics(t: Array, n_harmonics: int) -> Array:
-    """cos 2πmt and then sin 2πmt for m = 1…F, of shape (2F, N).
+def harmonics(t: Array, n_harmonics: int, out: Array | None = None) -> Array:
+    """cos 2πmt and then sin 2πmt for m = 1…F, of shape (2F, N), written into `out` if it is given.
 
     On NumPy by doubling, e^{i(m+k)θ} = e^{imθ} e^{ikθ}: one cosine and one sine for each row, and a rounding error that
     grows no faster than the error of mθ itself.
@@ -140,8 +145,8 @@ def harmonics(t: Array, n_harmonics: int) -> Array:
         cycles = np.arange(1, F + 1)[:, None] * t
         phase = 2 * np.pi * (cycles - xp.round(cycles))  # whole turns removed before they cost digits
         return concatenate([xp.cos(phase), xp.sin(phase)])
-    out = np.empty((2 * F, len(t)))
-    C, S = out[:F], out[F:]
+    out = np.empty((2 * F, len(t))) if out is None else out
+    C, S, product = out[:F], out[F:], np.empty(((F + 1) // 2, len(t)))
     theta = 2 * np.pi * (t - np.round(t))
     np.cos(theta, out=C[0])
     np.sin(theta, out=S[0])
@@ -150,9 +155,9 @@ def harmonics(t: Array, n_harmonics: int) -> Array:
         n = min(k, F - k)
         c, s = C[k - 1], S[k - 1]
         np.multiply(C[:n], c, out=C[k : k + n])
-        C[k : k + n] -= S[:n] * s
+        C[k : k + n] -= np.multiply(S[:n], s, out=product[:n])
         np.multiply(S[:n], c, out=S[k : k + n])
-        S[k : k + n] += C[:n] * s
+        S[k : k + n] += np.multiply(C[:n], s, out=product[:n])
         k += n
     return out
 

@@ -23,16 +23,21 @@ class Kronecker:
     factors: tuple[Fourier, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", tuple(self.factors))
-        if len(self.factors) not in (2, 3):
+        factors = tuple(self.factors) if isinstance(self.factors, list | tuple) else (self.factors,)
+        if len(factors) not in (2, 3) or not all(hasattr(f, "inside") and hasattr(f, "Kuf") for f in factors):
             raise InputError(
-                f"Kronecker takes the Fourier features of 2 or 3 columns, got {len(self.factors)}; one column is "
-                "Fourier itself, and for more columns use a sum of terms."
+                f"Kronecker takes a list of the Fourier features of 2 or 3 columns, got {self.factors!r}; one column "
+                "is Fourier itself, and for more columns use a sum of terms."
             )
+        object.__setattr__(self, "factors", factors)
 
     def inside(self, X: Array, smoothness: tuple[float, ...]) -> Array:
         """φ(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter."""
         X = matrix(X, "X", n_columns=len(self.factors))
+        if np.shape(smoothness) != (len(self.factors),):
+            raise InputError(
+                f"smoothness must hold a value for each of {len(self.factors)} columns, got {smoothness!r}."
+            )
         parts = [f.inside(X[:, [i]], nu) for i, (f, nu) in enumerate(zip(self.factors, smoothness, strict=True))]
         return _row_products(parts)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from odvff.arrays import Array, is_traced
-from odvff.checks import matrix
+from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.kernels import categorical, one_column
 from odvff.linalg import Diagonal
@@ -27,9 +27,7 @@ class Levels:
     n_levels: int
 
     def __post_init__(self) -> None:
-        n = self.n_levels
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"n_levels must be a whole number of at least 1, got {n!r}; count the column's levels.")
+        whole(self.n_levels, "n_levels", at_least=1, remedy="count the column's levels")
 
     def inside(self, X: Array) -> Array:
         """One-hot codes, of shape (n_levels, N): no hyper-parameter enters."""

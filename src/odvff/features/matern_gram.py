@@ -30,8 +30,12 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from odvff.arrays import Array, concatenate, namespace
+from odvff.arrays import Array, concatenate, is_traced, namespace
+from odvff.errors import FactorizationError
 from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
+
+LONGEST = 1e30
+"""Bounds on μ = λL, beyond which μ⁶ leaves float64."""
 
 # κ = κ_s λ^{2s−1} σ²: the spectral density of the driving noise
 NOISE_DENSITY = {1: 2.0, 2: 4.0, 3: 16 / 3}
@@ -61,6 +65,13 @@ class Parts:
 
 def gram(n_harmonics: int, order: int, mu: Array, variance: Array, completion: bool) -> Covariance:
     """⟨φ_i, φ_j⟩ as a structured operator for φ = [1, cos, sin, t^k]."""
+    if not is_traced(mu) and not 1 / LONGEST < mu < LONGEST:
+        raise FactorizationError(
+            f"the lengthscale is {np.sqrt(2 * order - 1) / mu:.3g} times the interval, and its powers would over- or "
+            "underflow; no jitter was tried, as none would help. Likely causes: (a) an optimiser without bounds: keep "
+            "the lengthscale between 1e-6 and 1e6 of the interval; (b) an interval in other units than the column.",
+            condition=np.inf,
+        )
     degree = order if completion else 0
     p = parts(n_harmonics, order, mu, degree)
     sigma = namespace(mu, variance).sqrt(variance)

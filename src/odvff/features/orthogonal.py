@@ -26,7 +26,7 @@ import scipy.special
 
 from odvff.arrays import Array, concatenate, namespace
 from odvff.checks import matrix
-from odvff.features.fourier import Fourier
+from odvff.features.fourier import Fourier, harmonics
 from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_row, parts
 from odvff.kernels import Matern, matern
 from odvff.linalg import Bordered, DiagonalPlusLowRank
@@ -38,16 +38,20 @@ class OrthogonalFourier:
 
     fourier: Fourier
 
-    def inside(self, X: Array, smoothness: float) -> Array:
-        """φ̂(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter."""
-        X = matrix(X, "X", n_columns=1)
-        order = Matern(smoothness).order
-        phi = self.fourier.inside(X, smoothness)
-        harmonics = phi[1 : 2 * self.fourier.n_harmonics + 1]
-        t = (X[:, 0] - self.fourier.interval[0]) / self.fourier.length
-        phi[-order:] = bernoulli(t, order)
-        phi[-order:] -= harmonic_coefficients(self.fourier.n_harmonics, order) @ harmonics
-        phi[-order:] /= norms(self.fourier.n_harmonics, order)[:, None]
+    def inside(self, X: Array, smoothness: float, out: Array | None = None) -> Array:
+        """φ̂(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter.
+
+        Written into `out` if it is given, which is how statistics avoid copies.
+        """
+        x = matrix(X, "X", n_columns=1)[:, 0]
+        F, s = self.fourier.n_harmonics, Matern(smoothness).order
+        self.fourier.check_inside(x)
+        t = (x - self.fourier.interval[0]) / self.fourier.length
+        phi = np.empty((2 * F + 1 + s, len(x))) if out is None else out
+        phi[0] = 1.0
+        trigonometric = harmonics(t, F, out=phi[1 : 2 * F + 1])
+        phi[-s:] = scaled_coefficients(F, s) @ trigonometric
+        phi[-s:] += bernoulli(t, s) * (1 / norms(F, s)[:, None])
         return phi
 
     def Kuu(self, kernel: Any) -> Bordered:
@@ -83,7 +87,8 @@ def orthogonal_parts(n_harmonics: int, order: int, mu: Array) -> Parts:
 def bernoulli(t: Array, order: int) -> Array:
     """B_1(t), …, B_order(t), in powers of t − ½ where they are odd and even."""
     u = t - 0.5
-    return namespace(t).stack([u, u**2 - 1 / 12, u**3 - u / 4][:order])
+    square = u * u
+    return namespace(t).stack([u, square - 1 / 12, u * (square - 1 / 4)][:order])
 
 
 @lru_cache(maxsize=1024)
@@ -92,6 +97,12 @@ def harmonic_coefficients(n_harmonics: int, order: int) -> Any:
     theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
     c = np.stack([-factorial(k) / (1j * theta) ** k for k in range(1, order + 1)])
     return np.concatenate([2 * c.real, -2 * c.imag], axis=1)
+
+
+@lru_cache(maxsize=1024)
+def scaled_coefficients(n_harmonics: int, order: int) -> Any:
+    """What R̂_k takes off the polynomial: −coefficients/n_k."""
+    return -harmonic_coefficients(n_harmonics, order) / norms(n_harmonics, order)[:, None]
 
 
 @lru_cache(maxsize=1024)

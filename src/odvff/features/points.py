@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array
+from odvff.arrays import Array, is_traced
 from odvff.checks import matrix
 from odvff.errors import InputError
 from odvff.kernels import covariance
 from odvff.linalg import Dense
-from odvff.linalg.dense import DEFAULT_JITTER
+from odvff.linalg.dense import DEFAULT_JITTER, check_jitter
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InducingPoints:
     """β = f(Z) at locations Z of shape (M, columns of the term)."""
 
@@ -24,7 +24,8 @@ class InducingPoints:
         Z = matrix(self.locations, "locations")
         if len(Z) == 0:
             raise InputError("locations must hold at least one point, got none; leave the term out instead.")
-        object.__setattr__(self, "locations", Z)
+        check_jitter(self.jitter)
+        object.__setattr__(self, "locations", Z if is_traced(Z) else Z.copy())
 
     def Kuu(self, kernel: Any) -> Dense:
         """k(Z, Z)."""

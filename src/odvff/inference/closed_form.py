@@ -17,7 +17,7 @@ import numpy as np
 from odvff.arrays import Array, cholesky, solve_triangular
 from odvff.checks import matrix, positive, vector
 from odvff.posterior import Posterior
-from odvff.posterior.orthogonal import residual_variance
+from odvff.posterior.residual import residual_variance
 from odvff.terms import Sum, Term
 
 NEGLIGIBLE = 1e-10
@@ -69,7 +69,7 @@ def _ridge(basis: Array, noise: float, y: Array) -> Array:
 
 
 def _whiten(terms: Sum | Iterable[Term], X: Array, y: Array, gamma: Array | None) -> tuple[_Whitened, Array]:
-    terms = terms if isinstance(terms, Sum) else Sum(tuple(terms))
+    terms = Sum.of(terms)
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
     C = terms.Kuu().factor()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.arrays import Array, cholesky, is_traced, namespace, solve_triangular
-from odvff.errors import FactorizationError
+from odvff.errors import FactorizationError, InputError
 from odvff.linalg.operator import Covariance, Factor, scale_rows
 
 DEFAULT_JITTER = 1e-12
@@ -13,6 +13,13 @@ DEFAULT_JITTER = 1e-12
 
 LARGEST_JITTER = 1e-6
 """Beyond this, jitter would change the model and not just steady the arithmetic."""
+
+
+def check_jitter(jitter: float) -> None:
+    if not (isinstance(jitter, int | float | np.floating) and 0 <= jitter < 1):
+        raise InputError(
+            f"jitter must be from 0 to 1, relative to the diagonal, got {jitter!r}; the default is {DEFAULT_JITTER}."
+        )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from functools import reduce
 from math import prod
 
 from odvff.arrays import Array, namespace
+from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Factor, as_columns
 
 
@@ -80,4 +81,10 @@ class KroneckerProduct(Covariance):
         return _along_each_axis([K.__matmul__ for K in self.factors], self.sizes, b)
 
     def factor(self) -> KroneckerFactor:
-        return KroneckerFactor(tuple(K.factor() for K in self.factors))
+        factors = []
+        for i, K in enumerate(self.factors):
+            try:
+                factors.append(K.factor())
+            except FactorizationError as error:
+                raise error.within(f"factor {i}") from error
+        return KroneckerFactor(tuple(factors))

@@ -104,10 +104,13 @@ class DiagonalPlusLowRank(Covariance):
     def factor(self) -> LowRankFactor:
         xp = namespace(self.d, self.U)
         if not is_traced(self.d) and not (np.isfinite(self.d).all() and (self.d > 0).all()):
+            bad = self.d[~(np.isfinite(self.d) & (self.d > 0))]
             raise FactorizationError(
-                f"the diagonal part of the covariance runs from {self.d.min():.3g} to {self.d.max():.3g} and must be "
-                "positive and finite. Likely causes: (a) a lengthscale so short or so long that its powers over- or "
-                "underflow: keep it between 1e-12 and 1e12 of the interval; (b) a variance of zero or NaN."
+                f"{len(bad)} of {self.size} diagonal entries of the covariance are {bad[0]:.3g}, not positive; "
+                "no jitter was tried, as none would help. Likely causes: (a) a lengthscale or a variance whose "
+                "powers over- or underflow: bring both nearer to 1 by scaling the column and the target; (b) a "
+                "hyper-parameter that is NaN.",
+                condition=np.inf,
             )
         root = xp.sqrt(self.d)
         W = self.U / root[:, None]

@@ -81,7 +81,8 @@ class Covariance(ABC):
 
     def trace_solve(self, A: Array) -> Array:
         """tr(K⁻¹ A) for a square array A."""
-        return namespace(A).trace(self.solve(A))
+        solved = self.solve(A)
+        return namespace(solved).trace(solved)
 
 
 def as_columns(b: Array) -> Array:

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.arrays import Array, cholesky, namespace, solve_triangular
+from odvff.checks import matrix, numbers, vector
+from odvff.errors import InputError
+from odvff.posterior.orthogonal import Posterior
 from odvff.terms import Sum
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Decoupled:
     """μ = Ψ_α a,  Σ = (I + Ψ_β B Ψ_βᵀ)⁻¹ = I − Ψ_β (B⁻¹ + K_β)⁻¹ Ψ_βᵀ  with B = H Hᵀ.
 
@@ -27,6 +30,16 @@ class Decoupled:
     alpha: Array  # (|α|, D)
     a: Array  # (|α|,)
     H: Array  # (|β|, |β|)
+
+    def __post_init__(self) -> None:
+        terms = Sum.of(self.terms)
+        n = terms.Kuu().size
+        alpha = matrix(self.alpha, "alpha")
+        H = numbers(self.H, "H")
+        if H.shape != (n, n):
+            raise InputError(f"H must have shape ({n}, {n}), a side for each feature, got {H.shape}.")
+        for name, value in (("terms", terms), ("alpha", alpha), ("a", vector(self.a, "a", size=len(alpha))), ("H", H)):
+            object.__setattr__(self, name, value)
 
     def _inner(self) -> tuple[Array, Array]:
         """HᵀK_βH and the Cholesky factor of I + HᵀK_βH."""
@@ -49,7 +62,7 @@ class Decoupled:
         return 0.5 * (quadratic + 2 * xp.sum(xp.log(xp.diagonal(lower))) - trace)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hybrid:
     """μ = Ψ_γ a_γ + Ψ_β a_β,  Σ as in SVGP: the bases overlap.
 
@@ -61,6 +74,12 @@ class Hybrid:
     root: Array  # R, triangular
     gamma: Array
     a_gamma: Array
+
+    def __post_init__(self) -> None:
+        # the checks are those of the posterior that this is a special case of
+        q = Posterior(self.terms, self.mean, self.root, self.gamma, self.a_gamma)
+        for name, value in (("terms", q.terms), ("mean", q.mean_u), ("gamma", q.gamma), ("a_gamma", q.a_gamma)):
+            object.__setattr__(self, name, value)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         psi = self.terms.Kuu().factor().solve(self.terms.Kuf(X))

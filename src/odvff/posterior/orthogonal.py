@@ -14,23 +14,22 @@ With K_β = C Cᵀ, ψ(x) = C⁻¹φ(x), whitened q(u) = N(m, S) and S = R Rᵀ:
 | ODVFF      | Fourier, or Fourier with points | inducing points |
 """
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, asarray, is_traced, namespace
-from odvff.checks import matrix, vector
-from odvff.errors import InputError, NumericalError
+from odvff.arrays import Array, is_traced, namespace
+from odvff.checks import matrix, numbers, vector, whole
+from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
-from odvff.posterior.samples import Paths, draw_paths, joint_samples
+from odvff.posterior.residual import residual_variance
+from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator
 from odvff.terms import Sum, Term
 
 EXACT_ROWS = 1000
-
-ROUNDING = 1e-7
-"""How far below zero, relative to k(x,x), rounding may push a residual variance before it is reported as an error."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class Posterior:
     ----------
     terms : the model, a `Sum` or a list of `Term`.
     mean : m, the whitened mean of q(u), (|β|,). Zero by default.
-    root : R, a triangular root of the whitened covariance S = R Rᵀ, (|β|, |β|). The identity by default: the prior.
+    root : R, a triangular root of the whitened covariance S = R Rᵀ, (|β|, |β|), or (|β|,) for a diagonal one. Ones by
+        default: the prior.
     gamma : γ, inducing points that carry the mean only, (|γ|, D), or None.
     a_gamma : their coefficients, (|γ|,). Zero by default.
 
@@ -75,12 +75,12 @@ class Posterior:
         gamma: Array | None = None,
         a_gamma: Array | None = None,
     ):
-        self.terms = terms if isinstance(terms, Sum) else Sum(tuple(terms))
+        self.terms = Sum.of(terms)
         self.factor = self.terms.Kuu().factor()
         n = self.factor.size
-        self.mean_u = np.zeros(n) if mean is None else vector(mean, "mean", size=n)
-        self.root = np.eye(n) if root is None else _triangular(root, n)
-        self.gamma, self.a_gamma = _checked_gamma(gamma, a_gamma)
+        self.mean_u = np.zeros(n) if mean is None else _own(vector(mean, "mean", size=n))
+        self.root = np.ones(n) if root is None else _own(_triangular(root, n))
+        self.gamma, self.a_gamma = _checked_gamma(self.terms, gamma, a_gamma)
         # mean(x) = φᵀC⁻ᵀ(m − ψ(γ)a_γ) + k(x,γ)a_γ: one vector of weights for all rows to come
         self._psi_a = np.zeros(n)  # ψ(γ)a_γ
         if self.gamma is not None:
@@ -93,33 +93,45 @@ class Posterior:
 
     def mean(self, X: Array) -> Array:
         """E f(x), row by row: O(|β| + |γ|) each."""
-        mean = self.weights @ self.terms.Kuf(X)
+        return self._mean(X, self.terms.Kuf(X))
+
+    def variance(self, X: Array) -> Array:
+        """Var f(x), row by row."""
+        return self._variance(X, self.terms.Kuf(X))
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of f (not of y: a likelihood adds its noise)."""
+        phi = self.terms.Kuf(X)
+        return self._mean(X, phi), self._variance(X, phi)
+
+    def _mean(self, X: Array, phi: Array) -> Array:
+        mean = self.weights @ phi
         if self.gamma is not None:
             mean = mean + self.terms.covariance(X, self.gamma) @ self.a_gamma
         return mean
 
-    def variance(self, X: Array) -> Array:
-        """Var f(x), row by row."""
-        psi = self.factor.solve(self.terms.Kuf(X))
+    def _variance(self, X: Array, phi: Array) -> Array:
+        psi = self.factor.solve(phi)
         # ‖Rᵀψ‖² is positive by construction; the rest is positive in exact arithmetic
-        return residual_variance(self.terms.variances(X), psi) + ((self.root.T @ psi) ** 2).sum(axis=0)
+        return residual_variance(self.terms.variances(X), psi) + (self._root_transpose(psi) ** 2).sum(axis=0)
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of f (not of y: a likelihood adds its noise)."""
-        return self.mean(X), self.variance(X)
+    def _root_transpose(self, psi: Array) -> Array:
+        """Rᵀψ."""
+        return self.root[:, None] * psi if self.root.ndim == 1 else self.root.T @ psi
 
     def covariance(self, X: Array, Z: Array | None = None) -> Array:
         """Cov(f(X), f(Z)), of shape (N, M); Z = X by default."""
-        Z = X if Z is None else Z
-        psi_X, psi_Z = (self.factor.solve(self.terms.Kuf(A)) for A in (X, Z))
+        psi_X = self.factor.solve(self.terms.Kuf(X))
+        psi_Z = psi_X if Z is None else self.factor.solve(self.terms.Kuf(Z))
         # k(x,z) − ψ(x)ᵀψ(z) + ψ(x)ᵀSψ(z)
-        residual = self.terms.covariance(X, Z) - psi_X.T @ psi_Z
-        return residual + (self.root.T @ psi_X).T @ (self.root.T @ psi_Z)
+        residual = self.terms.covariance(X, X if Z is None else Z) - psi_X.T @ psi_Z
+        return residual + self._root_transpose(psi_X).T @ self._root_transpose(psi_Z)
 
     def kl(self) -> Array:
         """KL[q(f) ‖ p(f)]."""
         xp = namespace(self.root, self.mean_u, self.weights)
-        log_det_S = 2 * xp.sum(xp.log(xp.abs(xp.diagonal(self.root))))
+        diagonal = self.root if self.root.ndim == 1 else xp.diagonal(self.root)
+        log_det_S = 2 * xp.sum(xp.log(xp.abs(diagonal)))
         kl = 0.5 * (xp.sum(self.root**2) - log_det_S - self.factor.size + xp.sum(self.mean_u**2))
         if self.gamma is not None:
             quadratic = self.a_gamma @ (self.terms.covariance(self.gamma, self.gamma) @ self.a_gamma)
@@ -133,10 +145,10 @@ class Posterior:
         """
         X = matrix(X, "X")
         B = X.shape[0]
-        if B == 0 or (n_rows is not None and n_rows < B):
-            raise InputError(
-                f"a batch of {B} rows cannot stand for n_rows={n_rows}; give N, the rows of the whole set."
-            )
+        if B == 0:
+            raise InputError("X has no rows; an ELBO needs at least one.")
+        if n_rows is not None:
+            whole(n_rows, "n_rows", at_least=B, remedy=f"a batch of {B} rows stands for at least as many in all")
         mean, variance = self.predict(X)
         expectation = expected_log_density(likelihood, y, mean, variance).sum()
         return (B if n_rows is None else n_rows) / B * expectation - self.kl()
@@ -144,27 +156,41 @@ class Posterior:
     def sample(self, X: Array, n_samples: int = 1, *, seed: int | None = None, method: str = "auto") -> Array:
         """Joint samples of f at the rows of X, of shape (n_samples, N).
 
-        "exact" costs O(N³); "pathwise" is linear in N and leaves out only what `Paths.unresolved` reports; "auto" is
-        exact up to 1000 rows.
+        "exact" costs O(N³); "pathwise" is linear in N, draws detail that its functions do not resolve independently for
+        each row, and warns if that is more than 1 % of the variance; "auto" is exact up to 1000 rows.
         """
         X = matrix(X, "X")
         if method not in ("auto", "exact", "pathwise"):
             raise InputError(f"method must be 'auto', 'exact' or 'pathwise', got {method!r}.")
+        n_samples = whole(n_samples, "n_samples", at_least=1, remedy="ask for one or more")
+        rng = random_generator(seed)
         if method == "exact" or (method == "auto" and len(X) <= EXACT_ROWS):
-            rng = np.random.default_rng(seed)
             return joint_samples(self.mean(X), self.covariance(X), n_samples, rng)
-        return self.paths(n_samples, seed=seed)(X)
+        paths = self.paths(n_samples, seed=seed)
+        left_out = paths.unresolved(X)
+        share = float((left_out / self.terms.variances(X)).max())
+        if share > 0.01:
+            warnings.warn(
+                f"up to {100 * share:.0f} % of the prior variance at these rows is finer than sampled paths resolve, "
+                "or lies outside the box; it is drawn independently for each row. For joint samples there, pass fewer "
+                "rows with method='exact'.",
+                stacklevel=2,
+            )
+        return paths(X) + np.sqrt(left_out) * rng.standard_normal((n_samples, len(X)))
 
     def paths(self, n_samples: int = 1, *, seed: int | None = None, refinement: int = 16) -> Paths:
         """Sampled functions that can be evaluated anywhere; `refinement` times the features resolve their detail."""
-        rng = np.random.default_rng(seed)
+        n_samples = whole(n_samples, "n_samples", at_least=1, remedy="ask for one or more")
+        rng = random_generator(seed)
         noise = rng.standard_normal((self.factor.size, n_samples))
-        whitened = (self.mean_u - self._psi_a)[:, None] + self.root @ noise
+        spread = self.root[:, None] * noise if self.root.ndim == 1 else self.root @ noise
+        whitened = (self.mean_u - self._psi_a)[:, None] + spread
         return draw_paths(self.terms, self.factor, whitened, self.gamma, self.a_gamma, refinement, rng)
 
     def effects(self, X: Array, *, covariance: bool = False) -> Effects:
         """Mean and variance of each f_t and of their sum, row by row."""
         X = matrix(X, "X")
+        root = np.diag(self.root) if self.root.ndim == 1 else self.root
         means, variances, projected = [], [], []
         for term, s, C in zip(self.terms, self.factor.slices, self.factor.blocks, strict=True):
             phi = term.Kuf(X)
@@ -174,7 +200,7 @@ class Posterior:
                 mean = mean + term.covariance(X, self.gamma) @ self.a_gamma
             means.append(mean)
             variances.append(residual_variance(term.variances(X), psi))
-            projected.append(self.root[s].T @ psi)  # R_tᵀψ_t: inner products of these are the covariances
+            projected.append(root[s].T @ psi)  # R_tᵀψ_t: inner products of these are the covariances
         xp = namespace(*means, *variances, *projected)
         residual = xp.stack(variances, axis=1)
         explained = xp.stack([(p**2).sum(axis=0) for p in projected], axis=1)
@@ -187,49 +213,38 @@ class Posterior:
         return Effects(self.terms.names, mean, residual + explained, mean.sum(axis=1), total, full)
 
 
-def residual_variance(prior: Array, psi: Array) -> Array:
-    """k(x,x) − ψᵀψ, which is never negative: what the features leave unexplained.
-
-    Where the features explain (almost) everything, the difference is pure rounding and may come out below zero. Down to
-    −1e-7 k(x,x) it is taken as zero; anything lower is a mistake somewhere, and is reported as one.
-    """
-    xp = namespace(prior, psi)
-    difference = prior - (psi**2).sum(axis=0)
-    if not is_traced(difference) and (difference < -ROUNDING * prior).any():
-        i = int(np.argmin(difference / prior))
-        raise NumericalError(
-            f"the features explain more variance than there is: k(x,x) − ψᵀψ = {difference[i]:.3g} in row {i}, where "
-            f"k(x,x) = {prior[i]:.3g}. Likely causes: (a) inducing points so close together that their covariance is "
-            "singular to working precision: remove some, or pass a larger `jitter`; (b) features and kernel that do "
-            "not belong together."
-        )
-    return xp.maximum(difference, 0.0)
-
-
 def _triangular(root: Any, n: int) -> Array:
-    root = asarray(root)
-    if root.shape != (n, n):
-        raise InputError(f"root must have shape ({n}, {n}), a side for each feature, got {root.shape}.")
+    root = numbers(root, "root")
+    if root.shape not in ((n, n), (n,)):
+        raise InputError(f"root must have shape ({n}, {n}), or ({n},) for a diagonal, got {root.shape}.")
     if is_traced(root):
         return root
     if not np.isfinite(root).all():
         raise InputError("root contains NaN or infinite entries.")
-    if np.triu(root, 1).any() and np.tril(root, -1).any():
+    diagonal = root if root.ndim == 1 else np.diagonal(root)
+    if root.ndim == 2 and np.triu(root, 1).any() and np.tril(root, -1).any():
         raise InputError(
             "root must be triangular, so that log|S| is read off its diagonal; take a Cholesky factor of S."
         )
-    if not np.diagonal(root).all():
+    if not diagonal.all():
         raise InputError("root has a zero on its diagonal, so S is singular and the KL infinite.")
     return root
 
 
-def _checked_gamma(gamma: Any, a_gamma: Any) -> tuple[Array | None, Array | None]:
+def _own(array: Array) -> Array:
+    """A copy, so that nobody else's changes reach us."""
+    return array if is_traced(array) else array.copy()
+
+
+def _checked_gamma(terms: Sum, gamma: Any, a_gamma: Any) -> tuple[Array | None, Array | None]:
     if gamma is None:
         if a_gamma is not None:
             raise InputError("a_gamma was given without gamma; pass the inducing points too.")
         return None, None
     gamma = matrix(gamma, "gamma")
+    for term in terms:
+        term.select(gamma, "gamma")
     if gamma.shape[0] == 0:
         return None, None
     a_gamma = np.zeros(gamma.shape[0]) if a_gamma is None else vector(a_gamma, "a_gamma", size=gamma.shape[0])
-    return gamma, a_gamma
+    return _own(gamma), _own(a_gamma)

@@ -14,16 +14,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.arrays import Array
-from odvff.checks import matrix
-from odvff.errors import InputError
+from odvff.checks import matrix, whole
+from odvff.errors import InputError, NumericalError
 from odvff.features import Refinable
 from odvff.linalg import BlockFactor
+from odvff.posterior.residual import ROUNDING, residual_variance
 from odvff.terms import Sum, Term
+
+
+def random_generator(seed: int | None) -> np.random.Generator:
+    """NumPy's generator from a seed, or from the system's randomness."""
+    if seed is not None:
+        whole(seed, "seed", at_least=0, remedy="give one, or None for a new draw each time")
+    return np.random.default_rng(seed)
 
 
 def joint_samples(mean: Array, covariance: Array, n_samples: int, rng: np.random.Generator) -> Array:
     """Draws from N(mean, covariance), of shape (n_samples, N); the covariance may be singular."""
     eigenvalues, Q = np.linalg.eigh((covariance + covariance.T) / 2)
+    if len(mean) and eigenvalues[0] < -ROUNDING * max(eigenvalues[-1], 1e-300):
+        raise NumericalError(
+            f"the covariance of these rows has the eigenvalue {eigenvalues[0]:.3g} below zero (the largest is "
+            f"{eigenvalues[-1]:.3g}); the inducing points are too close together: remove some, or raise their `jitter`."
+        )
     # rounding leaves eigenvalues just below zero where the covariance is singular
     root = Q * np.sqrt(np.maximum(eigenvalues, 0.0))
     return mean + rng.standard_normal((n_samples, len(mean))) @ root.T
@@ -48,7 +61,7 @@ class Paths:
     def unresolved(self, X: Array) -> Array:
         """The prior variance that these paths leave out, row by row."""
         psi = self.terms.Kuu().factor().solve(self.terms.Kuf(X))
-        return np.maximum(self.terms.variances(X) - (psi**2).sum(axis=0), 0.0)
+        return residual_variance(self.terms.variances(X), psi)
 
 
 def draw_paths(

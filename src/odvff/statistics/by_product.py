@@ -1,0 +1,44 @@
+"""Statistics by matrix products: features of a few thousand rows at a time, multiplied with themselves.
+
+The product is symmetric, and BLAS does it with half the work. BLAS is held to one thread; the parallelism is over rows,
+each thread with its own sum, added in a fixed order so that the same data give the same bits.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from odvff.statistics.basis import fill_features
+from odvff.terms import Sum
+
+BLOCK_ROWS = 4096
+
+
+def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
+    """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
+    edges = np.linspace(0, len(X), n_threads + 1).astype(int)
+    pieces = [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+        sums = pool.map(lambda s: _sum(terms, X[s], Y[s], None if weights is None else weights[s]), pieces)
+        return sum(sums)
+
+
+def _sum(terms: Sum, X: Any, Y: Any, weights: Any | None) -> Any:
+    layout = terms.Kuu().slices
+    n = layout[-1].stop
+    buffer = np.empty((n + 1 + Y.shape[1], min(BLOCK_ROWS, len(X))))
+    total = np.zeros((len(buffer), len(buffer)))
+    for start in range(0, len(X), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        Z = buffer[:, : len(X[rows])]
+        for term, s in zip(terms, layout, strict=True):
+            fill_features(term, X[rows], Z[s])
+        Z[n] = 1.0
+        Z[n + 1 :] = Y[rows].T
+        if weights is not None:
+            Z *= np.sqrt(weights[rows])
+        total += Z @ Z.T
+    return total

@@ -1,0 +1,46 @@
+"""Which engine is cheaper, by a model whose constants were measured (`python -m benchmarks run engines`)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from odvff.features import Fourier
+from odvff.features.orthogonal import OrthogonalFourier
+from odvff.kernels import matern
+from odvff.statistics.by_product import moments_by_product
+from odvff.terms import Sum
+
+
+def moments_by_nufft(*args: Any) -> Any:
+    """`by_nufft.moments_by_nufft`, imported when it is first needed: FINUFFT takes a while to load."""
+    from odvff.statistics import by_nufft
+
+    return by_nufft.moments_by_nufft(*args)
+
+
+ENGINES: dict[str, Callable[..., Any]] = {"product": moments_by_product, "nufft": moments_by_nufft}
+
+# nanoseconds on one core: a multiply-add of the product, a feature of a row, a point of a 1-D and of a 2-D transform
+PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.02, 5.0, 60.0, 220.0
+# nanoseconds for a mode of the 2-D transform's grid, once for each block of rows
+MODE = 40.0
+
+
+def costs(terms: Sum, n_rows: int) -> dict[str, float]:
+    """Estimated seconds of one core for each engine that can do these terms well."""
+    n = terms.Kuu().size
+    result = {"product": 1e-9 * n_rows * n * (FEATURE + PRODUCT * n)}
+    columns = [term for term in terms if isinstance(term.features, Fourier | OrthogonalFourier)]
+    if len(columns) == len(terms):  # separable terms and levels gain little: products are as good for them
+        s = [matern(t.kernel).order if isinstance(t.features, OrthogonalFourier) else 0 for t in columns]
+        F = [(K.size - 1 - s_t) // 2 for K, s_t in zip(terms.Kuu().blocks, s, strict=True)]
+        D = len(columns)
+        n_1d = sum((1 + (1 + sum(s)) / 2 + (s_t + 1) // 2) for s_t in s)
+        pairs = D * (D - 1) / 2
+        grids = sum(F[i] * F[j] * 16 for i in range(D) for j in range(i))
+        result["nufft"] = 1e-9 * (n_rows * (n_1d * POINT_1D + pairs * POINT_2D) + MODE * grids)
+    return result
+
+
+def cheaper_engine(terms: Sum, n_rows: int) -> str:
+    estimate = costs(terms, n_rows)
+    return min(estimate, key=estimate.__getitem__)

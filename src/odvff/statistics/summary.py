@@ -1,0 +1,138 @@
+"""Sums over rows that are all a Gaussian fit needs of its data, whatever the hyper-parameters.
+
+Every row gives a vector z = (φ̂(x), 1, y); the statistics are Σ_n w_n z zᵀ. They contain ΦᵀWΦ, ΦᵀWy, yᵀWy, ΦᵀW1 and
+Σw; they add over chunks, files, threads and machines; and shifting or scaling y afterwards is exact algebra on them.
+Weights are frequencies: weight 2 is the row twice, weight 0 the row left out.
+
+Rows outside the box have features that depend on the lengthscale. They are few, and kept as they are (`outside`).
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from odvff.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows kept whole: X of shape (n, D), Y of shape (n, outputs), weights of shape (n,)."""
+
+    X: Any
+    Y: Any
+    weights: Any
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __add__(self, other: "Rows") -> "Rows":
+        return Rows(*(np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(Rows)))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Σ w z zᵀ over the rows inside the box, z = (φ̂, 1, y_1, …), and the rows outside it.
+
+    Add two of them to merge them: `a + b`. `arrays()` and `from_arrays` turn them into plain arrays and back.
+    """
+
+    moments: Any  # (|β| + 1 + outputs,)²
+    n_features: int
+    n_rows: int  # with a positive weight, outside included
+    outside: Rows
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.moments) - self.n_features - 1
+
+    @property
+    def gram(self) -> Any:
+        """ΦᵀWΦ of the rows inside."""
+        return self.moments[: self.n_features, : self.n_features]
+
+    @property
+    def weight(self) -> float:
+        """Σw, outside included: what a sample size is."""
+        return float(self.moments[self.n_features, self.n_features] + self.outside.weights.sum())
+
+    def feature_sums(self) -> Any:
+        """ΦᵀW1 of the rows inside, (|β|,)."""
+        return self.moments[: self.n_features, self.n_features]
+
+    def projections(self, output: int = 0) -> Any:
+        """ΦᵀWy of the rows inside, (|β|,)."""
+        return self.moments[: self.n_features, self._column(output)]
+
+    def sum_of_squares(self, output: int = 0) -> float:
+        """yᵀWy, outside included."""
+        i = self._column(output)
+        return float(self.moments[i, i] + self.outside.weights @ self.outside.Y[:, output] ** 2)
+
+    def mean(self, output: int = 0) -> float:
+        """Σwy/Σw."""
+        total = self.moments[self.n_features, self._column(output)] + self.outside.weights @ self.outside.Y[:, output]
+        return float(total / self.weight)
+
+    def variance(self, output: int = 0) -> float:
+        """Σw(y − mean)²/Σw."""
+        return max(self.sum_of_squares(output) / self.weight - self.mean(output) ** 2, 0.0)
+
+    def standardised(self, shift: float, scale: float, output: int = 0) -> "Statistics":
+        """The statistics of (y − shift)/scale."""
+        T = np.eye(len(self.moments))
+        i = self._column(output)
+        T[i, i], T[i, self.n_features] = 1 / scale, -shift / scale
+        Y = self.outside.Y.copy()
+        Y[:, output] = (Y[:, output] - shift) / scale
+        return replace(self, moments=T @ self.moments @ T.T, outside=replace(self.outside, Y=Y))
+
+    def __add__(self, other: "Statistics") -> "Statistics":
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        if self.moments.shape != other.moments.shape or self.n_features != other.n_features:
+            raise InputError(
+                f"statistics of {self.n_features} features and {self.n_outputs} outputs cannot be added to those of "
+                f"{other.n_features} features and {other.n_outputs} outputs; collect both with the same terms."
+            )
+        return Statistics(
+            self.moments + other.moments,
+            self.n_features,
+            self.n_rows + other.n_rows,
+            self.outside + other.outside,
+        )
+
+    def arrays(self) -> dict[str, Any]:
+        """Plain arrays, for a file."""
+        return {
+            "moments": self.moments,
+            "n_features": np.int64(self.n_features),
+            "n_rows": np.int64(self.n_rows),
+            "outside_X": self.outside.X,
+            "outside_Y": self.outside.Y,
+            "outside_weights": self.outside.weights,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> "Statistics":
+        """The inverse of `arrays`, with its shapes checked."""
+        try:
+            moments, X, Y, weights = (
+                np.asarray(arrays[name], dtype=np.float64)
+                for name in ("moments", "outside_X", "outside_Y", "outside_weights")
+            )
+            n_features, n_rows = int(arrays["n_features"]), int(arrays["n_rows"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"these arrays are no statistics: {error!r}.") from error
+        n = len(moments)
+        shapes_fit = (
+            moments.shape == (n, n) and 0 < n_features < n and X.ndim == 2 and weights.shape == (len(X),)
+        ) and Y.shape == (len(X), n - n_features - 1)
+        if not shapes_fit or not all(np.isfinite(a).all() for a in (moments, X, Y, weights)):
+            raise InputError("these arrays are no statistics: shapes disagree, or an entry is not finite.")
+        return cls(moments, n_features, n_rows, Rows(X, Y, weights))
+
+    def _column(self, output: int) -> int:
+        if not 0 <= output < self.n_outputs:
+            raise InputError(f"there is no output {output}; the statistics have {self.n_outputs}, counted from 0.")
+        return self.n_features + 1 + output
