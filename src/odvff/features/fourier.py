@@ -102,6 +102,20 @@ class Fourier:
         right = self._derivatives(1.0, k.order, sign=1.0) @ _tail_weights(r, k, self.length)
         return xp.where(x < a, left, xp.where(x > b, right, inside))
 
+    def Kuf_rate(self, kernel: Any, X: Array) -> Array:
+        """∂Kuf/∂λ: zero inside the box. By a telescoping sum, ∂w_j/∂λ = −r e^{−λr} (r^j/j!) (λr)^{p−j}/(p−j)!."""
+        k = matern(kernel)
+        X = matrix(X, "X")
+        x = X[:, one_column(kernel, X.shape[1])]
+        a, b = self.interval
+        r = np.minimum(np.where(x < a, a - x, np.where(x > b, x - b, 0.0)), VANISHED / k.rate)
+        z, p = k.rate * r, k.order - 1
+        rows = [(r / self.length) ** j / factorial(j) * z ** (p - j) / factorial(p - j) for j in range(k.order)]
+        weights = -r * np.exp(-z) * np.stack(rows)
+        left = self._derivatives(0.0, k.order, sign=-1.0) @ weights
+        right = self._derivatives(1.0, k.order, sign=1.0) @ weights
+        return np.where(x < a, left, np.where(x > b, right, 0.0))
+
     def refined(self, factor: int) -> "Fourier":
         """These features among `factor` times as many harmonics."""
         factor = whole(factor, "factor", at_least=1, remedy="16 resolves most paths")

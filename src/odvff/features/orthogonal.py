@@ -66,10 +66,15 @@ class OrthogonalFourier:
 
     def Kuf(self, kernel: Any, X: Array) -> Array:
         """Cov(β, f(x)): the change of basis applied to `Fourier.Kuf`."""
-        s, F = matern(kernel).order, self.fourier.n_harmonics
-        phi = self.fourier.Kuf(kernel, X)
-        polynomials = concatenate([phi[:1], phi[-s:]])
-        remainders = BERNOULLI_COEFFICIENTS[1 : s + 1, : s + 1] @ polynomials
+        return self._change_basis(self.fourier.Kuf(kernel, X), matern(kernel).order)
+
+    def Kuf_rate(self, kernel: Any, X: Array) -> Array:
+        """∂Kuf/∂λ."""
+        return self._change_basis(self.fourier.Kuf_rate(kernel, X), matern(kernel).order)
+
+    def _change_basis(self, phi: Array, s: int) -> Array:
+        F = self.fourier.n_harmonics
+        remainders = BERNOULLI_COEFFICIENTS[1 : s + 1, : s + 1] @ concatenate([phi[:1], phi[-s:]])
         remainders = remainders - harmonic_coefficients(F, s) @ phi[1 : 2 * F + 1]
         return concatenate([phi[: 2 * F + 1], remainders / norms(F, s)[:, None]])
 

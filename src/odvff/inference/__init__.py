@@ -1,5 +1,7 @@
 """From data to a posterior."""
 
 from odvff.inference.closed_form import collapsed_bound, optimal_posterior
+from odvff.inference.collapsed import CollapsedBound
+from odvff.inference.fit import Fit, FitWarning, fit_collapsed
 
-__all__ = ["collapsed_bound", "optimal_posterior"]
+__all__ = ["CollapsedBound", "Fit", "FitWarning", "collapsed_bound", "fit_collapsed", "optimal_posterior"]

@@ -139,10 +139,15 @@ class BorderedFactor(Factor):
 
     def solve_transpose(self, b: Array) -> Array:
         op = self.operator
+        h, R = op.split(self.solve_transpose_eliminated(b))
+        return op.join(h - op.c.T @ R, op.eliminate.T @ R)
+
+    def solve_transpose_eliminated(self, b: Array) -> Array:
+        """The same in terms of h and the remainders R, before they are put back together into w."""
+        op = self.operator
         x, z = op.split(b)
         R = self.remainder.solve_transpose(z)
-        h = self.core.solve_transpose(x - self.Y @ (op.V.T @ R))
-        return op.join(h - op.c.T @ R, op.eliminate.T @ R)
+        return op.join(self.core.solve_transpose(x - self.Y @ (op.V.T @ R)), R)
 
     def apply(self, b: Array) -> Array:
         op = self.operator

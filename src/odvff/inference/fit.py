@@ -1,0 +1,183 @@
+"""Hyper-parameters by the collapsed bound: L-BFGS-B on statistics, then the posterior in closed form."""
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from odvff.checks import whole
+from odvff.errors import InputError
+from odvff.inference.collapsed import CollapsedBound, Evaluation
+from odvff.posterior import Posterior
+from odvff.statistics import Statistics
+from odvff.statistics.basis import orthogonal
+from odvff.terms import Sum, Term
+
+# bounds: lengthscales relative to the box; variances and noise relative to the variance of y
+LENGTHSCALE = (1e-3, 1e2)
+VARIANCE = (1e-8, 1e4)
+NOISE = (1e-8, 1e1)
+
+
+class FitWarning(UserWarning):
+    """A fit ended, but a person should know how."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model: the posterior of f, the noise variance of y, and how they were found."""
+
+    posterior: Posterior
+    noise: float
+    bound: float
+    history: tuple[float, ...]  # the bound after each iteration
+    converged: bool
+    message: str
+
+    @property
+    def terms(self) -> Sum:
+        """The terms with their fitted kernels."""
+        return self.posterior.terms
+
+
+def fit_collapsed(
+    terms: Sum | Iterable[Term],
+    statistics: Statistics,
+    *,
+    output: int = 0,
+    n_starts: int = 1,
+    max_iter: int = 200,
+    seed: int = 0,
+    progress: Callable[[int, float], None] | None = None,
+) -> Fit:
+    """Maximise the collapsed bound over all lengthscales, variances and the noise.
+
+    The statistics must come from `collect` with the same terms, of whose kernels just the smoothness is used. Centre y
+    (`Statistics.standardised`) unless its mean is small. The first start is chosen from the data; `n_starts` tries
+    others around it and keeps the best. Interrupting (Ctrl-C) returns the best found so far.
+    """
+    terms = Sum.of(terms)
+    n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
+    _check_statistics(terms, statistics)
+    bound = CollapsedBound(Sum(tuple(orthogonal(term) for term in terms)), statistics, output)
+    scale = statistics.variance(output)
+    constant = not scale > 1e-14 * max(statistics.mean(output) ** 2, 1e-300)
+    if constant:
+        warnings.warn(
+            f"y is constant ({statistics.mean(output):g}): there is nothing to explain, and the noise ends at its "
+            "lower bound. Check the target column.",
+            FitWarning,
+            stacklevel=2,
+        )
+        scale = max(statistics.mean(output) ** 2, 1.0) * 1e-12
+    run = _Run(bound, statistics.weight, progress)
+    with threadpool_limits(1, user_api="blas"):
+        try:
+            start = _start(run, scale)
+            rng = np.random.default_rng(seed)
+            starts = [start] + [start + rng.normal(0, 1.5, len(start)) for _ in range(n_starts - 1)]
+            for x in starts:
+                run.optimise(x, _limits(bound, scale), max_iter)
+        except KeyboardInterrupt:
+            run.message = "interrupted"
+        if run.best is None:
+            raise KeyboardInterrupt("the fit was interrupted before its first step; there is nothing to return")
+        parameters, best = run.best
+        posterior = _posterior(terms, bound, parameters, best)
+    result = Fit(
+        posterior,
+        float(np.exp(parameters[-1])),
+        best.value,
+        tuple(run.history),
+        run.message == "converged",
+        run.message,
+    )
+    if not result.converged:
+        warnings.warn(
+            f"the fit stopped before it converged ({run.message}); its bound is {best.value:.6g}. Raise `max_iter`, or "
+            "use the model as it is if the bound no longer rises.",
+            FitWarning,
+            stacklevel=2,
+        )
+    return result
+
+
+class _Run:
+    """The optimiser's view of the bound: minimise −L/N, remember the best."""
+
+    def __init__(self, bound: CollapsedBound, weight: float, progress: Callable[[int, float], None] | None):
+        self.bound, self.weight, self.progress = bound, weight, progress
+        self.best: tuple[Any, Evaluation] | None = None
+        self.history: list[float] = []
+        self.message = "no iteration was made"
+
+    def evaluate(self, parameters: Any) -> Evaluation:
+        evaluation = self.bound(parameters)
+        if self.best is None or evaluation.value > self.best[1].value:
+            self.best = (parameters.copy(), evaluation)
+        return evaluation
+
+    def loss(self, parameters: Any) -> tuple[float, Any]:
+        evaluation = self.evaluate(parameters)
+        return -evaluation.value / self.weight, -evaluation.gradient / self.weight
+
+    def optimise(self, start: Any, limits: Any, max_iter: int) -> None:
+        def callback(_: Any) -> None:
+            assert self.best is not None
+            self.history.append(self.best[1].value)
+            if self.progress is not None:
+                self.progress(len(self.history), self.history[-1])
+
+        result = minimize(
+            self.loss,
+            np.clip(start, limits[:, 0], limits[:, 1]),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=limits,
+            callback=callback,
+            options={"maxiter": max_iter, "ftol": 1e-11, "gtol": 1e-6, "maxcor": 20},
+        )
+        # an abnormal line search at the end means that rounding is all that is left to gain
+        flat = np.abs(result.jac).max() < 1e-3
+        self.message = "converged" if result.success or (result.status == 2 and flat) else str(result.message)
+
+
+def _start(run: _Run, scale: float) -> Any:
+    """The best of a few: one lengthscale for all, equal shares of the variance, little or much noise."""
+    blocks = run.bound.blocks
+    candidates = []
+    for lengthscale in (0.1, 0.4, 1.5):
+        for noise in (0.1, 0.5):
+            parts = [
+                [np.log(lengthscale)] * (len(block.parameters()) - 1) + [np.log(scale / len(blocks))]
+                for block in blocks
+            ]
+            candidates.append(np.array([*(p for part in parts for p in part), np.log(noise * scale)]))
+    return max(candidates, key=lambda x: run.evaluate(x).value)
+
+
+def _limits(bound: CollapsedBound, scale: float) -> Any:
+    limits = []
+    for block in bound.blocks:
+        limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE) + np.log(scale)]
+    return np.array([*limits, np.log(NOISE) + np.log(scale)])
+
+
+def _posterior(terms: Sum, bound: CollapsedBound, parameters: Any, best: Evaluation) -> Posterior:
+    """The optimal posterior on the user's own features: their whitened coordinates are those of the statistics."""
+    fitted = bound.terms_at(parameters)
+    own = tuple(replace(term, kernel=new.kernel) for term, new in zip(terms, fitted, strict=True))
+    return Posterior(Sum(own), best.mean, best.inverse_root.T)
+
+
+def _check_statistics(terms: Sum, statistics: Statistics) -> None:
+    """Do the statistics belong to these terms?"""
+    size = terms.Kuu().size
+    if statistics.n_features != size:
+        raise InputError(
+            f"the terms have {size} features and the statistics {statistics.n_features}; collect them with these terms."
+        )
