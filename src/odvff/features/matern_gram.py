@@ -103,32 +103,45 @@ def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
     A = _coefficients(s, mu, degree)
     t = xp.sqrt(rho) * concatenate([q0[:, None], A @ _zeta_root(n_harmonics, s)], axis=1)
     # c_m = q_m/(μ+iθ_m)^s with q_m = −k! μ^{s−k} Σ_{r<k} C(s,r) z^{r−k}, z = iθ_m/μ
-    c = xp.stack(
-        [
-            harmonic_row({r - k: -factorial(k) * comb(s, r) for r in range(k)}, theta / mu, s) / mu**k
-            for k in range(degree + 1)
-        ]
-    )
+    c = harmonic_rows(_eliminated(s, degree), theta / mu, s) / (mu ** np.arange(degree + 1))[:, None]
     # the state of R_k at a: that of B_k less that of its harmonics
     bernoulli = BERNOULLI_COEFFICIENTS[: degree + 1, : degree + 1] @ monomial_states(degree, 0.0, s)
     V = (bernoulli - c @ states) @ precision_root
     return Parts(concatenate([diagonal, diagonal]), states @ precision_root, c, t, V)
 
 
-def harmonic_row(numerator: dict[int, int], y: Array, s: int) -> Array:
+Table = tuple[tuple[int, ...], np.ndarray, np.ndarray]
+
+
+def harmonic_rows(table: Table, y: Array, s: int) -> Array:
     """Coefficients of cosines, 2 Re c, and of sines, −2 Im c, for c = Σ_e numerator[e] z^e / (1+z)^s at z = iy.
 
-    In real arithmetic, by 1/(1+z)^s = (1−z)^s/(1+y²)^s: the product of the polynomials has whole coefficients, its even
-    powers of z are real, its odd ones imaginary. The result is analytic in y, and a complex step differentiates it.
+    In real arithmetic, by 1/(1+z)^s = (1−z)^s/(1+y²)^s: the product of the polynomials has whole coefficients (the
+    table), its even powers of z are real, its odd ones imaginary. The result is analytic in y, and a complex step
+    differentiates it.
     """
-    product: dict[int, int] = {}
-    for e, a in numerator.items():
-        for r in range(s + 1):
-            product[e + r] = product.get(e + r, 0) + a * comb(s, r) * (-1) ** r
-    zero = 0.0 * y
-    real = sum((a * (-1) ** (f // 2) * y**f for f, a in product.items() if f % 2 == 0), zero)
-    imaginary = sum((a * (-1) ** ((f - 1) // 2) * y**f for f, a in product.items() if f % 2), zero)
-    return concatenate([2 * real, -2 * imaginary]) / concatenate([1 + y**2, 1 + y**2]) ** s
+    exponents, real, imaginary = table
+    powers = namespace(y).stack([y**e for e in exponents])
+    return concatenate([real @ powers, imaginary @ powers], axis=1) / concatenate([1 + y**2, 1 + y**2]) ** s
+
+
+def harmonic_table(numerators: list[dict[int, int]], s: int) -> Table:
+    """Exponents f of y, and for each numerator the coefficients of y^f in 2 Re and −2 Im."""
+    exponents = tuple(range(-s, 2 * s))
+    real, imaginary = np.zeros((2, len(numerators), len(exponents)))
+    for row, numerator in enumerate(numerators):
+        for e, a in numerator.items():
+            for r in range(s + 1):
+                f = e + r
+                value = 2.0 * a * comb(s, r) * (-1) ** r * (-1) ** (f // 2)  # i^f = (−1)^{f//2} · (1 or i)
+                target = real if f % 2 == 0 else imaginary
+                target[row, f + s] += value if f % 2 == 0 else -value
+    return exponents, real, imaginary
+
+
+@lru_cache(maxsize=64)
+def _eliminated(s: int, degree: int) -> Table:
+    return harmonic_table([{r - k: -factorial(k) * comb(s, r) for r in range(k)} for k in range(degree + 1)], s)
 
 
 def _coefficients(s: int, mu: Array, degree: int) -> Array:

@@ -27,7 +27,7 @@ import scipy.special
 from odvff.arrays import Array, concatenate, namespace
 from odvff.checks import matrix
 from odvff.features.fourier import Fourier, harmonics
-from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_row, parts
+from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, Table, harmonic_rows, harmonic_table, parts
 from odvff.kernels import Matern, matern
 from odvff.linalg import Bordered, DiagonalPlusLowRank
 
@@ -82,11 +82,15 @@ class OrthogonalFourier:
 def orthogonal_parts(n_harmonics: int, order: int, mu: Array) -> Parts:
     """The parts of the Gram matrix with the coefficients c that belong to R̂ (scaled by n_k)."""
     s, y = order, 2 * np.pi * np.arange(1, n_harmonics + 1) / mu
-    rows = [0.0 * concatenate([y, y])]
-    for k in range(1, s + 1):
-        rest = {r - k: factorial(k) * comb(s, r) for r in range(k, s + 1)}
-        rows.append(harmonic_row(rest, y, s) / mu**k)
-    return replace(parts(n_harmonics, s, mu, degree=s), c=namespace(mu).stack(rows))
+    c = harmonic_rows(_rest(s), y, s) / (mu ** np.arange(s + 1))[:, None]
+    return replace(parts(n_harmonics, s, mu, degree=s), c=c)
+
+
+@lru_cache(maxsize=8)
+def _rest(s: int) -> Table:
+    """k! Σ_{r≥k} C(s,r) z^{r−k} for k = 1…s; the constant has none."""
+    rest = [{r - k: factorial(k) * comb(s, r) for r in range(k, s + 1)} for k in range(1, s + 1)]
+    return harmonic_table([{}, *rest], s)
 
 
 def bernoulli(t: Array, order: int) -> Array:

@@ -64,12 +64,13 @@ class CollapsedBound:
         noise = float(np.exp(parameters[-1]))
         terms = self.terms_at(parameters)
         C = terms.Kuu().factor()
-        A, b = C.solve(C.solve(self.gram).T), C.solve(self.projections)
+        inverses = [block.solve(np.eye(block.size)) for block in C.blocks]
+        A, b = _whiten(inverses, C.slices, self.gram), C.solve(self.projections)
         rows = self.statistics.outside
         psi = None
         if len(rows):
             psi = C.solve(terms.Kuf(rows.X))
-            A = A + (psi * rows.weights) @ psi.T
+            A += (psi * rows.weights) @ psi.T
             b = b + psi @ (rows.weights * self.y_outside)
         inverse_root, log_det = _inverse_root(A, noise)
         n = len(b)
@@ -84,7 +85,7 @@ class CollapsedBound:
 
         gradient = []
         for t, (block, p, s) in enumerate(zip(self.blocks, per_block, slices, strict=True)):
-            columns = inverse_root[:, s]
+            columns = inverse_root[s.start :, s]  # L⁻¹ is lower triangular
             M = columns.T @ columns + np.outer(v[s], v[s]) + A[s, s] / noise
             np.fill_diagonal(M, np.diagonal(M) - 1)
             g = -0.5 * block.traces(p, C.blocks[t], M)
@@ -108,14 +109,26 @@ class CollapsedBound:
                 gradient[t][i] += np.sum(upstream[s] * rate)
 
 
+def _whiten(inverses: list[Any], slices: list[slice], gram: Any) -> Any:
+    """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with the small inverses."""
+    half = np.empty_like(gram)
+    for inverse, s in zip(inverses, slices, strict=True):
+        np.matmul(inverse, gram[s], out=half[s])
+    whitened = np.zeros_like(gram)
+    for inverse, s in zip(inverses, slices, strict=True):
+        whitened[s.start :, s] = half[s.start :, s] @ inverse.T
+    return whitened
+
+
 def _inverse_root(A: Any, noise: float) -> tuple[Any, float]:
-    """L⁻¹ and log|B̃| for B̃ = I + Ã/σ² = L Lᵀ."""
+    """L⁻¹ and log|B̃| for B̃ = I + Ã/σ² = L Lᵀ; just the lower triangle of Ã is read."""
     B = A / noise
     B.flat[:: len(B) + 1] += 1.0
-    lower, failed = lapack.dpotrf(B.T, lower=1, overwrite_a=1)
+    # LAPACK counts by columns: our lower triangle is its upper one, B̃ = UᵀU with Uᵀ = L
+    upper, failed = lapack.dpotrf(B.T, lower=0, overwrite_a=1)
     if failed:
         # Ã ⪰ 0 but for rounding: take the negative part off
-        eigenvalues, Q = np.linalg.eigh((A + A.T) / 2)
+        eigenvalues, Q = np.linalg.eigh(A, UPLO="L")
         if not np.isfinite(eigenvalues).all():
             raise FactorizationError("the statistics contain NaN or infinite entries; check the data for overflow.")
         inflated = 1 + np.maximum(eigenvalues, 0) / noise
@@ -124,6 +137,6 @@ def _inverse_root(A: Any, noise: float) -> tuple[Any, float]:
         R: Any = np.linalg.qr(E[:, ::-1], mode="r")
         R = R[::-1, ::-1]
         return R * np.sign(np.diagonal(R))[:, None], float(np.log(inflated).sum())
-    log_det = 2 * float(np.log(np.diagonal(lower)).sum())
-    inverse, _ = lapack.dtrtri(lower, lower=1, overwrite_c=1)
-    return inverse, log_det
+    log_det = 2 * float(np.log(np.diagonal(upper)).sum())
+    inverse, _ = lapack.dtrtri(upper, lower=0, overwrite_c=1)
+    return inverse.T, log_det

@@ -11,11 +11,13 @@ Two real strengths travel as one complex one. The remainders are themselves sums
 evaluated by a transform of type 2.
 """
 
-from itertools import combinations
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations, pairwise
 from typing import Any
 
 import finufft
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.features.orthogonal import OrthogonalFourier, bernoulli, norms, scaled_coefficients
@@ -23,18 +25,33 @@ from odvff.kernels import matern, separable
 from odvff.statistics.basis import fill_features
 from odvff.terms import Sum, Term
 
-TOLERANCE = 1e-12
+# of the sums, relative to the largest; and of the remainders, which are small differences of large sums
+TOLERANCE, REMAINDER_TOLERANCE = 1e-11, 1e-14
 BLOCK_ROWS = 2**19
 
 
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
-    """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
-    total: Any = 0.0
-    for start in range(0, len(X), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        w = np.ones(len(X[rows])) if weights is None else weights[rows]
-        total += _block_moments(terms, X[rows], Y[rows], w, n_threads)
-    return total
+    """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
+    n_blocks = max(n_threads, -(-len(X) // BLOCK_ROWS))
+    edges = np.linspace(0, len(X), n_blocks + 1).astype(int)
+    blocks = [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+        sums = pool.map(lambda s: _block_moments(terms, X[s], Y[s], None if weights is None else weights[s], 1), blocks)
+        return sum(sums)
+
+
+def _options(n_threads: int, tolerance: float = TOLERANCE) -> dict[str, Any]:
+    # the finer grid is the faster one here: spreading costs more than the FFT
+    return {"eps": tolerance, "isign": 1, "nthreads": n_threads, "upsampfac": 2.0}
+
+
+def _pack(real: Any) -> Any:
+    """Two real rows as one complex one."""
+    packed = np.empty(((len(real) + 1) // 2, real.shape[1]), dtype=complex)
+    packed.real = real[0::2]
+    packed.imag[: len(real) // 2] = real[1::2]
+    packed.imag[len(real) // 2 :] = 0.0
+    return packed
 
 
 class _Column:
@@ -60,30 +77,25 @@ class _Column:
         modes = np.concatenate([half[:, ::-1].conj(), np.zeros((s, 1)), half], axis=1)
         packed = modes[0::2].astype(complex)
         packed[: len(modes[1::2])] += 1j * modes[1::2]
-        values = finufft.nufft1d2(self.angles, packed, eps=TOLERANCE, isign=1, nthreads=self.n_threads)
-        values = np.atleast_2d(values)
+        options = _options(self.n_threads, REMAINDER_TOLERANCE)
+        values = np.atleast_2d(finufft.nufft1d2(self.angles, packed, **options))
         series = np.empty((s, len(self.t)))
         series[0::2] = values.real
         series[1::2] = values.imag[: s // 2]
         return series + bernoulli(self.t, s) / norms(F, s)[:, None]
 
-    def transform(self, strengths: Any, n_modes: int) -> Any:
-        """Σ_n strengths[a,n] e^{ikθ_n} for k = 0…n_modes and real strengths, of shape (A, n_modes + 1)."""
-        packed = strengths[0::2].astype(complex)
-        packed[: len(strengths[1::2])] += 1j * strengths[1::2]
-        f = np.atleast_2d(
-            finufft.nufft1d1(
-                self.angles, packed, n_modes=2 * n_modes + 1, eps=TOLERANCE, isign=1, nthreads=self.n_threads
-            )
-        )
+    def transform(self, packed: Any, n: int, n_modes: int) -> Any:
+        """Σ strengths[a] e^{ikθ} for k = 0…n_modes and n real strengths that were packed, of shape (n, n_modes + 1)."""
+        f = finufft.nufft1d1(self.angles, packed, n_modes=2 * n_modes + 1, **_options(self.n_threads))
+        f = np.atleast_2d(f)
         forward, backward = f[:, n_modes:], f[:, n_modes::-1].conj()
-        out = np.empty((len(strengths), n_modes + 1), dtype=complex)
+        out = np.empty((n, n_modes + 1), dtype=complex)
         out[0::2] = (forward + backward) / 2
-        out[1::2] = ((forward - backward) / 2j)[: len(strengths) // 2]
+        out[1::2] = ((forward - backward) / 2j)[: n // 2]
         return out
 
 
-def _block_moments(terms: Sum, X: Any, Y: Any, w: Any, n_threads: int) -> Any:
+def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, n_threads: int) -> Any:
     layout = terms.Kuu().slices
     n = layout[-1].stop
     moments = np.zeros((n + 1 + Y.shape[1],) * 2)
@@ -102,17 +114,19 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any, n_threads: int) -> Any:
             strengths.append(column.remainders)
             places += [[i] for i in range(s.stop - column.n_remainders, s.stop)]
     E = np.concatenate(strengths)
-    Ew = E * w
+    Ew = E if w is None else E * w
+    packed = _pack(Ew)
+    w = Ew[0]
     _scatter(moments, places, places, Ew @ E.T)
 
     for column, first in columns.values():
         F = column.n_harmonics
         harmonics = [[i] for i in range(first, first + 2 * F)]
-        # modes up to 2F of the weights, up to F of the other strengths
-        own = column.transform(Ew[:1], 2 * F)
-        others = np.concatenate([own[:, : F + 1], column.transform(Ew[1:], F)])
-        _scatter(moments, places, harmonics, np.concatenate([others.real[:, 1:], others.imag[:, 1:]], axis=1))
-        _scatter(moments, harmonics, harmonics, _own_block(own[0], F))
+        # the weights' own moments are needed up to 2F, the others' up to F
+        all_modes = column.transform(packed, len(E), 2 * F)
+        others = all_modes[:, 1 : F + 1]
+        _scatter(moments, places, harmonics, np.concatenate([others.real, others.imag], axis=1))
+        _scatter(moments, harmonics, harmonics, _own_block(all_modes[0], F))
     for (a, i), (b, j) in combinations(columns.values(), 2):
         rows, columns_ = ([[p] for p in range(q, q + 2 * c.n_harmonics)] for c, q in ((a, i), (b, j)))
         _scatter(moments, rows, columns_, _pair_block(a, b, w))
@@ -151,13 +165,7 @@ def _pair_block(a: _Column, b: _Column, w: Any) -> Any:
     """Σ w h_i(x) h_j(y) for the harmonics of two columns."""
     F, G = a.n_harmonics, b.n_harmonics
     modes = finufft.nufft2d1(
-        a.angles,
-        b.angles,
-        w.astype(complex),
-        n_modes=(2 * F + 1, 2 * G + 1),
-        eps=TOLERANCE,
-        isign=1,
-        nthreads=a.n_threads,
+        a.angles, b.angles, w.astype(complex), n_modes=(2 * F + 1, 2 * G + 1), **_options(a.n_threads)
     )
     plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
     minus = modes[F + 1 :, G - 1 :: -1]  # e^{i(kθ − lφ)}
@@ -183,9 +191,7 @@ def _kronecker_block(term: Term, X: Any, w: Any, n_threads: int) -> Any:
         strength = w.astype(complex)
         for product in chosen:
             strength = strength * product.strength
-        modes = transform(
-            *(c.angles for c in columns), strength, n_modes=n_modes, eps=TOLERANCE, isign=1, nthreads=n_threads
-        )
+        modes = transform(*(c.angles for c in columns), strength, n_modes=n_modes, **_options(n_threads))
         # contract every axis with the coefficients that turn e^{ikθ} into products of features
         for product in chosen:
             modes = np.tensordot(modes, product.coefficients, axes=([0], [0]))

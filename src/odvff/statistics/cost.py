@@ -1,4 +1,4 @@
-"""Which engine is cheaper, by a model whose constants were measured (`python -m benchmarks run engines`)."""
+"""Which engine is cheaper, by a model whose constants were measured (`python -m benchmarks run engines` again)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ def moments_by_nufft(*args: Any) -> Any:
 ENGINES: dict[str, Callable[..., Any]] = {"product": moments_by_product, "nufft": moments_by_nufft}
 
 # nanoseconds on one core: a multiply-add of the product, a feature of a row, a point of a 1-D and of a 2-D transform
-PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.02, 5.0, 60.0, 220.0
+PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.022, 7.0, 60.0, 170.0
 # nanoseconds for a mode of the 2-D transform's grid, once for each block of rows
 MODE = 40.0
 
@@ -34,7 +34,8 @@ def costs(terms: Sum, n_rows: int) -> dict[str, float]:
         s = [matern(t.kernel).order if isinstance(t.features, OrthogonalFourier) else 0 for t in columns]
         F = [(K.size - 1 - s_t) // 2 for K, s_t in zip(terms.Kuu().blocks, s, strict=True)]
         D = len(columns)
-        n_1d = sum((1 + (1 + sum(s)) / 2 + (s_t + 1) // 2) for s_t in s)
+        # for each column: 1, y and all remainders as strengths, two in one; and its own remainders, two in one
+        n_1d = sum((2 + sum(s)) / 2 + (s_t + 1) // 2 for s_t in s)
         pairs = D * (D - 1) / 2
         grids = sum(F[i] * F[j] * 16 for i in range(D) for j in range(i))
         result["nufft"] = 1e-9 * (n_rows * (n_1d * POINT_1D + pairs * POINT_2D) + MODE * grids)
