@@ -37,6 +37,7 @@ class Fit:
     history: tuple[float, ...]  # the bound after each iteration
     converged: bool
     message: str
+    unresolved: tuple[float, ...]  # for each term: the variance its features leave out, a row, relative to the noise
 
     @property
     def terms(self) -> Sum:
@@ -95,6 +96,7 @@ def fit_collapsed(
         tuple(run.history),
         run.message == "converged",
         run.message,
+        tuple(float(r) for r in best.residuals / statistics.weight / np.exp(parameters[-1])),
     )
     if not result.converged:
         warnings.warn(

@@ -1,0 +1,121 @@
+"""How many harmonics: as many as it takes until what they leave out no longer matters to the bound.
+
+The bound loses (Σ w k_t(x,x) − tr Ã_tt)/2σ² to the variance that a term's features do not explain. With too few
+harmonics a fit would rather call the detail noise than pay for it, and seem content; so start with plenty. On a sample
+of the rows: fit with many harmonics, then give each term the fewest that leave less than its part of `tolerance`
+times the noise variance, at the hyper-parameters found. If that is more than it had, fit again.
+"""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from odvff.checks import matrix, vector
+from odvff.features import Fourier, Kronecker
+from odvff.inference.fit import FitWarning, fit_collapsed
+from odvff.statistics import collect
+from odvff.terms import Sum, Term
+
+SAMPLE_ROWS, RESIDUAL_ROWS, ROUNDS = 4000, 1000, 3
+LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+PROBE, PROBE_PAIR = 64, 8
+
+
+@dataclass(frozen=True)
+class Harmonics:
+    """The terms with the harmonics chosen, and in words what was chosen and why."""
+
+    terms: Sum
+    report: str
+
+
+def choose_harmonics(
+    terms: Sum | Iterable[Term],
+    X: Any,
+    y: Any,
+    *,
+    tolerance: float = 0.02,
+    max_harmonics: int = 192,
+    max_features: int = 2500,
+    seed: int = 0,
+) -> Harmonics:
+    """Choose the harmonics of Fourier and Kronecker terms; those they come with do not matter.
+
+    At most `max_harmonics` in a column and about `max_features` in all. The noise is the yardstick: all terms together
+    may leave out `tolerance` times its variance.
+    """
+    terms = Sum.of(terms)
+    X = matrix(X, "X")
+    y = vector(y, "y", size=len(X))
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(X))[:SAMPLE_ROWS]
+    X, y = X[rows], y[rows]
+    most = {1: _most(terms, max_features, max_harmonics), 2: 16, 3: 6}
+    terms = Sum(tuple(_with(t, min(most[_columns(t)], PROBE_PAIR if _columns(t) > 1 else PROBE)) for t in terms))
+    limited: list[str] = []
+    for _ in range(ROUNDS):
+        statistics = collect(terms, [(X, y)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)  # a few steps are enough to see what is needed
+            fit = fit_collapsed(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50)
+        wanted, limited = [], []
+        for term in fit.terms:
+            enough, fits = _enough(term, X[:RESIDUAL_ROWS], fit.noise * tolerance / len(terms), most[_columns(term)])
+            wanted.append(_with(term, enough))
+            if not fits:
+                limited.append(term.name)
+        more = [_harmonics(new) > _harmonics(old) for new, old in zip(wanted, terms, strict=True)]
+        terms = Sum(tuple(wanted))
+        if not any(more):
+            break
+    return Harmonics(terms, _report(terms, limited))
+
+
+def _most(terms: Sum, max_features: int, max_harmonics: int) -> int:
+    """Harmonics for each column, if all were to have the same number."""
+    columns = max(sum(_columns(term) == 1 for term in terms), 1)
+    return int(np.clip(max_features / columns / 2 - 2, 2, max_harmonics))
+
+
+def _columns(term: Term) -> int:
+    return len(term.features.factors) if isinstance(term.features, Kronecker) else 1
+
+
+def _harmonics(term: Term) -> int:
+    if isinstance(term.features, Kronecker):
+        return term.features.factors[0].n_harmonics
+    return term.features.n_harmonics if isinstance(term.features, Fourier) else 0
+
+
+def _with(term: Term, n_harmonics: int) -> Term:
+    """The term with this many harmonics in every column."""
+    features = term.features
+    if isinstance(features, Fourier):
+        return replace(term, features=replace(features, n_harmonics=n_harmonics))
+    if isinstance(features, Kronecker):
+        factors = tuple(replace(f, n_harmonics=n_harmonics) for f in features.factors)
+        return replace(term, features=Kronecker(factors))
+    return term
+
+
+def _enough(term: Term, X: Any, allowed: float, most: int) -> tuple[int, bool]:
+    """The fewest harmonics that leave no more than this variance on average, and whether there are that many."""
+    if _harmonics(term) == 0:
+        return 0, True
+    for n in [n for n in LADDER if n < most] + [most]:
+        candidate = _with(term, n)
+        psi = candidate.Kuu().factor().solve(candidate.Kuf(X))
+        if np.mean(candidate.variances(X) - (psi**2).sum(axis=0)) <= allowed:
+            return n, True
+    return most, False
+
+
+def _report(terms: Sum, limited: list[str]) -> str:
+    chosen = [f"{_harmonics(t)}{' in each column' * (_columns(t) > 1)} for {t.name}" for t in terms if _harmonics(t)]
+    text = "harmonics chosen: " + (", ".join(chosen) or "none, there is no Fourier term")
+    if limited:
+        text += f"; {', '.join(limited)} would need more than the limit allows, so finer detail is taken as noise"
+    return text

@@ -1,0 +1,108 @@
+"""Choosing harmonics, and adding inducing points for the mean."""
+
+import numpy as np
+import pytest
+
+from odvff import Categorical, Fourier, GaussianNoise, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
+from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
+from odvff.inference.harmonics import choose_harmonics
+from odvff.inference.inducing import add_inducing, greedy_points, kmeans_points
+from odvff.statistics import collect
+from tests.inference.test_collapsed import additive_data
+
+
+def test_harmonics_grow_where_they_are_needed():
+    """A column with fine detail gets many, a straight line few; and what was chosen is said."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (3000, 2))
+    y = np.sin(70 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(3000)
+    terms = [Term(Matern(1.5), Fourier(5, (0, 1)), [d], name) for d, name in enumerate(("fine", "line"))]
+    chosen = choose_harmonics(terms, X, y)
+    fine, line = (term.features.n_harmonics for term in chosen.terms)
+    assert fine >= 20
+    assert line <= 8
+    assert f"{fine} for fine" in chosen.report
+    fit = fit_collapsed(chosen.terms, collect(chosen.terms, [(X, y)]).standardised(y.mean(), 1.0))
+    assert max(fit.unresolved) < 0.05
+    assert fit.noise < 0.015
+
+
+def test_limits_are_kept_and_said():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 1, (1000, 2))
+    y = np.sin(100 * X[:, 0]) + 0.05 * rng.standard_normal(1000)
+    terms = [Term(Matern(0.5), Fourier(5, (0, 1)), [0], "fast")]
+    chosen = choose_harmonics(terms, X, y, max_harmonics=20)
+    assert chosen.terms.terms[0].features.n_harmonics == 20
+    assert "fast would need more than the limit allows" in chosen.report
+    few = choose_harmonics(terms, X, y, max_features=50)
+    assert few.terms.Kuu().size <= 50
+    assert "fast would need more" in few.report
+    pair = Separable((Matern(0.5), Matern(0.5))), Kronecker((Fourier(1, (0, 1)), Fourier(1, (0, 1))))
+    assert "in each column for pair" in choose_harmonics([Term(*pair, [0, 1], "pair")], X[:300], y[:300]).report
+
+
+def test_levels_have_none():
+    X = np.random.default_rng(0).integers(0, 3, (50, 1))
+    chosen = choose_harmonics([Term(Categorical(), Levels(3))], X, X[:, 0] * 1.0)
+    assert "there is no Fourier term" in chosen.report
+
+
+@pytest.fixture
+def fitted():
+    rng = np.random.default_rng(2)
+    X, y = additive_data(rng, 600, 2)
+    y = y - y.mean()
+    terms = [Term(Matern(1.5), Fourier(4, (0, 1)), [d]) for d in range(2)]
+    return X, y, fit_collapsed(terms, collect(terms, [(X, y)]))
+
+
+@pytest.mark.parametrize("points", ["greedy", "kmeans"])
+def test_inducing_points_are_the_closed_form_in_one_pass(fitted, points):
+    X, y, fit = fitted
+    gamma = greedy_points(fit.terms, X, 20) if points == "greedy" else kmeans_points(X, 20)
+    assert gamma.shape[1] == 2
+    w = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    for weights in (None, w):
+        rows = np.arange(len(X)) if weights is None else np.repeat(np.arange(len(X)), w.astype(int))
+        chunks = [(X[:100], y[:100]), (X[100:], y[100:])]
+        if weights is not None:
+            chunks = [(a, b, w[s]) for (a, b), s in zip(chunks, (slice(0, 100), slice(100, None)), strict=True)]
+        result = add_inducing(fit, chunks, gamma)
+        with_gamma = collapsed_bound(fit.terms, fit.noise, X[rows], y[rows], gamma)
+        without = collapsed_bound(fit.terms, fit.noise, X[rows], y[rows])
+        assert np.isclose(result.gain, with_gamma - without, atol=1e-4)
+        assert result.gain > 0
+        exact = optimal_posterior(fit.terms, fit.noise, X[rows], y[rows], gamma)
+        assert np.allclose(result.fit.posterior.mean(X), exact.mean(X), atol=1e-5)
+        if weights is None:
+            assert np.isclose(result.fit.posterior.elbo(GaussianNoise(fit.noise), X, y), result.fit.bound, atol=1e-3)
+    assert f"{len(gamma)} inducing points for the mean raise the bound by" in result.report
+
+
+def test_points_that_bring_nothing_are_left_out(fitted):
+    X, y, fit = fitted
+    result = add_inducing(fit, [(X, y)], greedy_points(fit.terms, X, 5), least_gain=1e6)
+    assert result.fit is fit
+    assert "no inducing points: 5 of them would raise the bound by" in result.report
+    many = [Term(t.kernel, Fourier(2000, (0, 1)), t.columns) for t in fit.terms]
+    assert len(greedy_points(Sum(many), X, 5)) <= 5
+    assert add_inducing(fit, [(X, y)], np.zeros((0, 2))).gain == 0.0
+
+
+def test_greedy_beats_random_points(fitted):
+    X, y, fit = fitted
+    rng = np.random.default_rng(3)
+    greedy = add_inducing(fit, [(X, y)], greedy_points(fit.terms, X, 15)).gain
+    random = np.mean([add_inducing(fit, [(X, y)], rng.uniform(0, 1, (15, 2))).gain for _ in range(5)])
+    assert greedy > 0.7 * random  # it looks at X alone, so it need not win on y, but must not fail
+
+
+def test_bad_input_is_named(fitted):
+    X, y, fit = fitted
+    with pytest.raises(InputError, match="n_points must be a whole number of at least 1, got 0"):
+        greedy_points(fit.terms, X, 0)
+    with pytest.raises(InputError, match="got 1 parts"):
+        add_inducing(fit, [(X,)], X[:2])
+    with pytest.raises(InputError, match=r"y must have shape \(600,\)"):
+        add_inducing(fit, [(X, y[:5])], X[:2])
