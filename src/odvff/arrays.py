@@ -12,7 +12,7 @@ would be a silent surprise.
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -75,7 +75,8 @@ def in_double_precision(function: Callable[..., Any]) -> Callable[..., Any]:
         jax = sys.modules.get("jax")
         if jax is None or jax.config.jax_enable_x64:
             return function(*args, **kwargs)
-        if any(is_traced(leaf) for leaf in jax.tree.leaves((args, kwargs))):
+        leaves = jax.tree.leaves((args, kwargs), is_leaf=lambda x: isinstance(x, Iterator))
+        if any(is_traced(leaf) for leaf in leaves):
             _require_double_precision()
         with jax.enable_x64(True):
             return function(*args, **kwargs)

@@ -221,11 +221,16 @@ def _moments(precision: Any, shift: Any) -> tuple[Any, Any]:
 
 
 def _inside_the_cone(precision: Any, target: Any, rho: Any) -> Any:
-    """ρ, halved until (1−ρ)Λ + ρ·target is positive definite."""
+    """ρ, halved until no direction loses more than half of its precision: (1−ρ)Λ + ρ·target ⪰ ½Λ.
+
+    To be positive definite is not enough: next to the edge of the cone the variances explode.
+    """
 
     def outside(rho: Any) -> Any:
-        return jnp.isnan(jnp.linalg.cholesky((1 - rho) * precision + rho * target)).any() & (rho > 1e-8)
+        margin = (0.5 - rho) * precision + rho * target
+        return jnp.isnan(jnp.linalg.cholesky(margin)).any() & (rho > 1e-8)
 
+    # a target above ½Λ is safe at any step; most are, as every likelihood that is log-concave gives target ⪰ I
     return jax.lax.while_loop(outside, lambda rho: rho / 2, rho)
 
 

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from odvff.arrays import in_double_precision
 from odvff.features import InducingPoints
 from odvff.kernels import Categorical, Matern, Separable
 from odvff.likelihoods import GaussianNoise
@@ -21,6 +22,7 @@ Parameters = Any  # a tree of arrays
 Rebuild = Callable[[Parameters], Any]
 
 
+@in_double_precision
 def take_apart(part: Any) -> tuple[Parameters, Rebuild]:
     """The trainable parameters of a kernel or likelihood, and the way back."""
     if isinstance(part, Matern):
@@ -43,6 +45,7 @@ def take_apart(part: Any) -> tuple[Parameters, Rebuild]:
     return numbers, lambda p: eqx.combine(p, rest)
 
 
+@in_double_precision
 def take_terms_apart(terms: Sum, *, locations: bool = True) -> tuple[Parameters, Rebuild]:
     """Kernels and, if wanted, the locations of inducing points of all terms."""
     kernels = [take_apart(term.kernel) for term in terms]

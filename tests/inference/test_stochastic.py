@@ -1,0 +1,209 @@
+"""Stochastic training: on the ladder with the closed form, for any likelihood, resumable to the bit."""
+
+import gpjax as gpx
+import jax
+import numpy as np
+import pytest
+
+from odvff import (
+    Categorical,
+    Fourier,
+    GaussianNoise,
+    InducingPoints,
+    InputError,
+    Kronecker,
+    Levels,
+    Matern,
+    NumericalError,
+    Posterior,
+    Separable,
+    Sum,
+    Term,
+)
+from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
+from odvff.inference.stochastic import Trainer, minibatches
+from odvff.inference.trainable import take_apart, take_terms_apart
+from odvff.statistics import collect
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (600, 2))
+    y = np.sin(8 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.standard_normal(600)
+    return X, y - y.mean()
+
+
+def fourier_terms(F=4):
+    return [Term(Matern(1.5, 0.3, 0.5), Fourier(F, (0, 1)), [d]) for d in range(2)]
+
+
+@pytest.mark.parametrize("features", ["fourier", "points"])
+def test_one_unit_natural_step_is_the_optimum(data, features):
+    """On all rows with Gaussian noise: S and m are those of the closed form, from wherever it starts."""
+    X, y = data
+    points = InducingPoints(np.linspace(0, 1, 6)[:, None], jitter=1e-10)
+    terms = fourier_terms() if features == "fourier" else [Term(Matern(1.5, 0.3), points, [d]) for d in range(2)]
+    trainer = Trainer(terms, GaussianNoise(0.1), len(X), natural_step=1.0, ramp=1, learning_rate=1e-13, block=1)
+    trained = trainer.run([(X, y)], 1)
+    exact = optimal_posterior(terms, 0.1, X, y)
+    assert np.allclose(trained.posterior.mean(X), exact.mean(X), atol=1e-8)
+    assert np.allclose(trained.posterior.covariance(X[:9]), exact.covariance(X[:9]), atol=1e-8)
+    bound = collapsed_bound(terms, 0.1, X, y)
+    assert np.isclose(trained.posterior.elbo(GaussianNoise(0.1), X, y), bound, rtol=1e-7)
+
+
+def test_elbo_is_that_of_the_posterior(data):
+    """The value of a step is the ELBO of the state it starts from, γ included."""
+    X, y = data
+    trainer = Trainer(fourier_terms(), GaussianNoise(0.3), 600, gamma=X[:7], block=2)
+    first = trainer.run([(X[:100], y[:100])] * 2, 2)
+    second = trainer.run([(X[:50], y[:50])], 1, state=first.state)
+    q, likelihood = first.posterior, first.likelihood
+    assert np.isclose(second.history[0], q.elbo(likelihood, X[:50], y[:50], n_rows=600), rtol=1e-9)
+
+
+def test_training_reaches_the_collapsed_optimum(data):
+    X, y = data
+    fit = fit_collapsed(fourier_terms(), collect(fourier_terms(), [(X, y)]))
+    trainer = Trainer(fourier_terms(), GaussianNoise(0.5), 600, learning_rate=0.03, natural_step=0.5, ramp=20)
+    trained = trainer.run([(X, y)] * 600, 600)
+    bound = trained.posterior.elbo(trained.likelihood, X, y)
+    assert fit.bound - 1.0 < bound <= fit.bound + 1e-6
+    assert abs(trained.likelihood.variance - fit.noise) < 0.01
+
+
+def test_minibatches_with_gamma_learn_the_noise(data):
+    X, y = data
+    trainer = Trainer(fourier_terms(3), GaussianNoise(0.5), 600, gamma=X[:15], learning_rate=0.02)
+    trained = trainer.run(minibatches(X, y, 100), 800)
+    q = trained.posterior
+    assert abs(trained.likelihood.variance - 0.09) < 0.02
+    assert np.abs(q.a_gamma).max() > 0
+    assert np.abs(q.gamma - X[:15]).max() > 1e-3
+    mean, variance = q.predict(X)
+    inside = np.abs(y - mean) < 1.96 * np.sqrt(variance + trained.likelihood.variance)
+    assert 0.92 < inside.mean() < 0.98
+
+
+def test_resuming_is_as_if_it_had_never_stopped(data):
+    X, y = data
+    trainer = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], block=10)
+    whole = trainer.run(minibatches(X, y, 64, seed=3), 60)
+    states = []
+    trainer.run(minibatches(X, y, 64, seed=3), 60, stop=lambda step, state: states.append(state) or step >= 30)
+    assert states[-1].step == 30
+    other = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], block=10)
+    resumed = other.run(minibatches(X, y, 64, seed=3, first=30), 30, state=states[-1])
+    assert resumed.history == whole.history[30:]
+    assert np.array_equal(resumed.state.precision, whole.state.precision)
+    assert np.array_equal(resumed.posterior.mean(X), whole.posterior.mean(X))
+
+
+LIKELIHOODS = {
+    "probit": lambda: gpx.likelihoods.Bernoulli(),
+    "poisson": lambda: gpx.likelihoods.Poisson(),
+    "student-t": lambda: gpx.likelihoods.StudentT(3.0, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_other_likelihoods(data, name):
+    """The ELBO rises from the prior's, and q stays inside the cone with large natural steps."""
+    X, f = data
+    rng = np.random.default_rng(1)
+    y = {
+        "probit": (f + rng.standard_normal(600) > 0) * 1.0,
+        "poisson": rng.poisson(np.exp(f)) * 1.0,
+        "student-t": f.copy(),
+    }
+    y = y[name]
+    if name == "student-t":
+        y[::20] += 30.0  # outliers, where the likelihood is not log-concave
+    likelihood = LIKELIHOODS[name]()
+    trainer = Trainer(fourier_terms(2), likelihood, 600, natural_step=0.8, ramp=2, learning_rate=0.01, block=25)
+    trained = trainer.run([(X, y)] * 75, 75)
+    assert trained.history[-1] > trained.history[0] + 30
+    assert np.mean(trained.history[-5:]) > np.mean(trained.history[20:25])
+    assert np.linalg.eigvalsh(trained.state.precision).min() > 0
+    q = trained.posterior
+    assert np.corrcoef(q.mean(X), f if name != "student-t" else np.delete(f, []))[0, 1] > 0.7
+    assert np.isclose(q.elbo(trained.likelihood, X, y), trained.history[-1], rtol=0.05)
+
+
+def test_gpjax_kernels_and_moving_points_are_trained(data):
+    X, y = data
+    kernel = gpx.kernels.Matern32(lengthscale=0.5) + gpx.kernels.Linear()
+    terms = [Term(kernel, InducingPoints(np.linspace(0.1, 0.9, 5)[:, None], jitter=1e-6), [0])]
+    trained = Trainer(terms, gpx.likelihoods.Gaussian(1.0), 600, block=20, learning_rate=0.05).run([(X, y)] * 60, 60)
+    assert trained.history[-1] > trained.history[0]
+    moved = trained.posterior.terms.terms[0].features.locations
+    assert np.abs(moved[:, 0] - np.linspace(0.1, 0.9, 5)).max() > 1e-3
+    fixed = Trainer(terms, GaussianNoise(1.0), 600, block=5, train_locations=False, gamma=X[:3]).run([(X, y)] * 5, 5)
+    assert np.array_equal(fixed.posterior.terms.terms[0].features.locations[:, 0], np.linspace(0.1, 0.9, 5))
+    assert np.array_equal(fixed.posterior.gamma, X[:3])
+
+
+def test_a_second_run_of_the_same_shape_compiles_nothing(data):
+    X, y = data
+    trainer = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, block=5)
+    trainer.run([(X[:50], y[:50])] * 5, 5)
+    with jax.log_compiles(True), pytest.MonkeyPatch.context() as patch:
+        compiled = []
+        patch.setattr(jax._src.interpreters.pxla.logger, "log", lambda level, message, *a: compiled.append(message % a))
+        trainer.run([(X[50:100], y[50:100])] * 5, 5)
+    assert not [m for m in compiled if "_steps" in m]
+
+
+def test_taking_apart_and_back():
+    product = Separable((Matern(0.5, 0.3, 2.0), Matern(2.5, 0.7, 1.5)))
+    terms = Sum(
+        [
+            Term(product, Kronecker((Fourier(1, (0, 1)), Fourier(1, (0, 1)))), [0, 1]),
+            Term(Categorical(0.4), Levels(2), [2]),
+            Term(gpx.kernels.RBF(lengthscale=0.3), InducingPoints([[0.1], [0.5]]), [0]),
+        ]
+    )
+    with jax.enable_x64(True):
+        parameters, back = take_terms_apart(terms)
+        again = back(parameters)
+    X = np.array([[0.1, 0.2, 0.0], [0.7, 0.4, 1.0]])
+    assert np.allclose(again.covariance(X, X), terms.covariance(X, X))
+    assert len(jax.tree.leaves(parameters)) == 3 + 1 + 2 + 1
+    assert len(jax.tree.leaves(take_terms_apart(terms, locations=False)[0])) == 3 + 1 + 2
+    assert np.isclose(take_apart(GaussianNoise(0.3))[1]({"variance": np.log(0.5)}).variance, 0.5)
+
+
+def test_minibatches_visit_every_row_once_an_epoch():
+    X, y = np.arange(10.0)[:, None], np.arange(10.0)
+    batches = minibatches(X, y, 3)
+    epoch = np.concatenate([next(batches)[1] for _ in range(3)])
+    assert len(set(epoch)) == 9
+    skipped = next(minibatches(X, y, 3, first=4))[1]
+    for _ in range(1):
+        next(batches)
+    assert np.array_equal(next(batches)[1], skipped)
+
+
+def test_bad_input_is_named(data):
+    X, y = data
+    terms = fourier_terms(1)
+    with pytest.raises(InputError, match="natural_step must be at most 1, got 2"):
+        Trainer(terms, GaussianNoise(), 600, natural_step=2.0)
+    with pytest.raises(
+        InputError, match=r"learning_rate must be positive and finite, got 0\.0; 0\.01 is a good choice"
+    ):
+        Trainer(terms, GaussianNoise(), 600, learning_rate=0.0)
+    with pytest.raises(InputError, match="batch_size is 700, but there are 600 rows"):
+        next(minibatches(X, y, 700))
+    trainer = Trainer(terms, GaussianNoise(), 600, block=2)
+    with pytest.raises(InputError, match="all batches must have one shape"):
+        trainer.run([(X[:5], y[:5]), (X[:4], y[:4])], 2)
+    with pytest.raises(InputError, match="no batch to train on"):
+        trainer.run([], 2)
+    with pytest.raises(InputError, match="n_steps must be a whole number of at least 1, got 0"):
+        trainer.run([(X, y)], 0)
+    wild = Trainer([Term(Matern(), Fourier(1, (0, 1)), [0])], GaussianNoise(), 600, learning_rate=1e4, block=5)
+    with pytest.raises(NumericalError, match=r"the ELBO is not finite at step \d+.*learning_rate"):
+        wild.run([(X, y)] * 20, 20)
+    assert isinstance(Trainer(terms, GaussianNoise(), 600).posterior(trainer.start())[0], Posterior)
