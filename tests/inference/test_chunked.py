@@ -1,0 +1,94 @@
+"""The chunked bound: SGPR, and γ with its locations, exactly and in bounded memory."""
+
+import gpjax as gpx
+import numpy as np
+import pytest
+
+from odvff import Fourier, GaussianNoise, InducingPoints, InputError, Matern, Term
+from odvff.inference import collapsed_bound, fit_collapsed, greedy_points, optimal_posterior
+from odvff.inference.chunked import ChunkedBound, fit_chunked
+from odvff.inference.inducing import add_inducing
+from odvff.statistics import collect
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (150, 2))
+    y = np.sin(8 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.standard_normal(150)
+    return X, y - y.mean()
+
+
+def models():
+    points = InducingPoints(np.linspace(0.05, 0.95, 4)[:, None], jitter=1e-10)
+    return {
+        "points": [Term(Matern(1.5, 0.3), points, [0]), Term(Matern(2.5, 0.8), points, [1])],
+        "fourier": [Term(Matern(1.5, 0.3), Fourier(2, (0, 1)), [d]) for d in range(2)],
+        "mixed": [
+            Term(Matern(1.5, 0.3), Fourier(2, (0, 1)), [0]),
+            Term(gpx.kernels.RBF(lengthscale=0.5), points, [1]),
+        ],
+    }
+
+
+@pytest.mark.parametrize("name", ["points", "fourier", "mixed"])
+@pytest.mark.parametrize("with_gamma", [True, False])
+def test_value_and_gradient(data, name, with_gamma):
+    """The value of the closed form, and the gradient of finite differences, whatever the chunks."""
+    X, y = data
+    terms, gamma = models()[name], X[:3] if with_gamma else None
+    bound = ChunkedBound(terms, 0.2, X, y, gamma=gamma, chunk_rows=64)
+    value, gradient = bound(bound.start)
+    assert np.isclose(value, collapsed_bound(terms, 0.2, X, y, gamma), rtol=1e-6)
+    direction = np.random.default_rng(1).standard_normal(len(gradient))
+    numeric = (bound(bound.start + 1e-5 * direction)[0] - bound(bound.start - 1e-5 * direction)[0]) / 2e-5
+    assert np.isclose(gradient @ direction, numeric, rtol=1e-4, atol=1e-4)
+    whole = ChunkedBound(terms, 0.2, X, y, gamma=gamma, chunk_rows=1000)(bound.start)
+    assert np.isclose(whole[0], value, rtol=1e-10)
+    assert np.allclose(whole[1], gradient, rtol=1e-6, atol=1e-6 * np.abs(gradient).max())
+    q, noise = bound.posterior(bound.start)
+    exact = optimal_posterior(terms, 0.2, X, y, gamma)
+    assert np.isclose(noise, 0.2)
+    assert np.allclose(q.mean(X), exact.mean(X), atol=1e-5)
+    assert np.allclose(q.variance(X), exact.variance(X), atol=1e-6)
+
+
+def test_weights_are_frequencies(data):
+    X, y = data
+    w = np.random.default_rng(2).integers(0, 3, 150).astype(float)
+    rows = np.repeat(np.arange(150), w.astype(int))
+    terms = models()["points"]
+    a = ChunkedBound(terms, 0.2, X, y, weights=w, gamma=X[:2])
+    b = ChunkedBound(terms, 0.2, X[rows], y[rows], gamma=X[:2])
+    assert np.isclose(a(a.start)[0], b(b.start)[0])
+
+
+def test_sgpr_moves_its_points_and_rises(data):
+    X, y = data
+    bound = ChunkedBound(models()["points"], 0.5, X, y)
+    fit = fit_chunked(bound, max_iter=60)
+    assert fit.bound > bound(bound.start)[0] + 5
+    assert np.isclose(fit.posterior.elbo(GaussianNoise(fit.noise), X, y), fit.bound, rtol=1e-6)
+    assert not np.allclose(fit.terms.terms[0].features.locations, models()["points"][0].features.locations)
+    assert all(a <= b for a, b in zip(fit.history[:-1], fit.history[1:], strict=True))
+
+
+def test_joint_refinement_of_gamma_never_loses_evidence(data):
+    X, y = data
+    terms = models()["fourier"]
+    fit = fit_collapsed(terms, collect(terms, [(X, y)]))
+    two_stage = add_inducing(fit, [(X, y)], greedy_points(fit.terms, X, 6)).fit
+    refined = fit_chunked(
+        ChunkedBound(two_stage.terms, two_stage.noise, X, y, gamma=two_stage.posterior.gamma), max_iter=40
+    )
+    assert fit.bound <= two_stage.bound <= refined.bound + 1e-4
+
+
+def test_bad_input_is_named(data):
+    X, y = data
+    with pytest.raises(InputError, match="no row with a positive weight"):
+        ChunkedBound(models()["points"], 0.2, X, y, weights=np.zeros(150))
+    with pytest.raises(InputError, match="chunk_rows must be a whole number of at least 1"):
+        ChunkedBound(models()["points"], 0.2, X, y, chunk_rows=0)
+    with pytest.raises(InputError, match="noise must be positive"):
+        ChunkedBound(models()["points"], -1.0, X, y)
