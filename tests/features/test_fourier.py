@@ -184,7 +184,7 @@ def test_more_features_explain_more(problem):
 
 
 @pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
-@pytest.mark.parametrize(("lengthscale", "F"), [(1e-3, 40), (0.05, 40), (1.0, 40), (1e3, 40), (0.01, 1), (2.0, 90)])
+@pytest.mark.parametrize(("lengthscale", "F"), [(1e-3, 40), (0.05, 40), (1.0, 40), (1e3, 40), (0.01, 1), (2.0, 60)])
 def test_completed_factor_loses_no_digits(smoothness, lengthscale, F):
     """Against 60-digit arithmetic, where Cholesky of the same matrix in float64 fails or is off by percents."""
     features, k = Fourier(F, (0.0, 1.0)), Matern(smoothness, lengthscale)

@@ -115,7 +115,7 @@ def test_gradient_equals_automatic_differentiation(completion):
         )
 
     with jax.enable_x64(True):
-        value, gradient = jax.value_and_grad(by_jax)(jnp.asarray(p))
+        value, gradient = jax.jit(jax.value_and_grad(by_jax))(jnp.asarray(p))
         gradient = np.asarray(gradient)
     evaluation = bound(p)
     assert np.isclose(evaluation.value, float(value), rtol=1e-10)
