@@ -260,6 +260,15 @@ def test_plain_numbers_never_import_jax():
         q = optimal_posterior(terms, 0.1, X, y, X[:4])
         q.predict(X), q.effects(X), q.covariance(X), q.sample(X, 2), q.paths(2)(X), q.kl()
         collapsed_bound(terms, 0.1, X, y)
+        # a whole fit: harmonics chosen, statistics by both engines, hyper-parameters, γ
+        from odvff.inference import add_inducing, choose_harmonics, fit_collapsed, greedy_points
+        from odvff.statistics import collect
+        y = np.sin(6 * X[:, 0])
+        additive = choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [d]) for d in range(2)], X, y).terms
+        statistics = collect(additive, [(X, y)], engine="product")
+        collect(additive, [(X, y)], engine="nufft")
+        fit = fit_collapsed(additive, statistics)
+        add_inducing(fit, [(X, y)], greedy_points(fit.terms, X, 3)).fit.posterior.predict(X)
         print([m for m in ("jax", "gpjax", "equinox") if m in sys.modules])
         """
     )
