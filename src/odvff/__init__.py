@@ -2,7 +2,7 @@
 
 from odvff.errors import FactorizationError, InputError, KernelError, NumericalError, OdvffError, PrecisionError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
-from odvff.kernels import Categorical, Matern, Separable
+from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.likelihoods import GaussianNoise
 from odvff.posterior import Posterior
 from odvff.terms import Sum, Term
@@ -10,6 +10,7 @@ from odvff.terms import Sum, Term
 __version__ = "0.1.0"
 
 __all__ = [
+    "Additive",
     "Categorical",
     "FactorizationError",
     "Fourier",

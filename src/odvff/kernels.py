@@ -93,19 +93,46 @@ class Separable:
     factors: tuple[Matern, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.factors, list | tuple) or not self.factors:
-            raise InputError(f"Separable takes a list of one-column Matérn kernels, got {self.factors!r}.")
-        object.__setattr__(self, "factors", tuple(matern(factor) for factor in self.factors))
+        object.__setattr__(self, "factors", _maternal(self.factors, "Separable"))
 
     def covariance(self, X: Array, Z: Array) -> Array:
-        X, Z = (matrix(A, name, n_columns=len(self.factors)) for A, name in ((X, "X"), (Z, "Z")))
-        return prod(k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(self.factors))
+        return prod(_by_column(self.factors, X, Z))
 
     def variances(self, X: Array) -> Array:
         return prod(k.variances(X) for k in self.factors)
 
 
-PLAIN = (Matern, Categorical, Separable)
+@dataclass(frozen=True)
+class Additive:
+    """A sum of one-column kernels as one kernel: part i reads column i.
+
+    For inducing points that see all columns at once (SVGP). With features for each column use a `Sum` of terms instead.
+    """
+
+    factors: tuple[Matern, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", _maternal(self.factors, "Additive"))
+
+    def covariance(self, X: Array, Z: Array) -> Array:
+        return sum(_by_column(self.factors, X, Z))
+
+    def variances(self, X: Array) -> Array:
+        return sum(k.variances(X) for k in self.factors)
+
+
+def _maternal(factors: Any, name: str) -> tuple[Matern, ...]:
+    if not isinstance(factors, list | tuple) or not factors:
+        raise InputError(f"{name} takes a list of one-column Matérn kernels, got {factors!r}.")
+    return tuple(matern(factor) for factor in factors)
+
+
+def _by_column(factors: tuple[Matern, ...], X: Array, Z: Array) -> list[Array]:
+    X, Z = (matrix(A, name, n_columns=len(factors)) for A, name in ((X, "X"), (Z, "Z")))
+    return [k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(factors)]
+
+
+PLAIN = (Matern, Categorical, Separable, Additive)
 
 
 def covariance(kernel: Any, X: Array, Z: Array) -> Array:
@@ -278,6 +305,7 @@ def _name(kernel: Any) -> str:
 
 
 __all__ = [
+    "Additive",
     "Categorical",
     "Matern",
     "Separable",

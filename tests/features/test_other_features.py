@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odvff import (
+    Additive,
     Categorical,
     FactorizationError,
     Fourier,
@@ -116,6 +117,25 @@ def test_gpjax_product_reads_its_columns():
     plain = Separable((Matern(1.5, 0.5), Matern(0.5, 0.2)))
     assert np.allclose(features.Kuf(swapped, X), features.Kuf(plain, X[:, ::-1]), atol=1e-6)
     assert np.allclose(covariance(swapped, X, X), covariance(plain, X[:, ::-1], X[:, ::-1]), atol=1e-6)
+
+
+def test_additive_kernel_is_the_sum_of_its_columns():
+    """As one kernel with points that see all columns: GPJax's sum, and the covariance of a sum of terms."""
+    rng = np.random.default_rng(5)
+    X, Z = rng.uniform(0, 1, (6, 2)), rng.uniform(0, 1, (3, 2))
+    parts = (Matern(0.5, 0.3, 2.0), Matern(2.5, 0.7))
+    kernel = Additive(parts)
+    terms = Sum([Term(k, Fourier(2, (0, 1)), [d]) for d, k in enumerate(parts)])
+    assert np.allclose(covariance(kernel, X, Z), terms.covariance(X, Z))
+    assert np.allclose(variances(kernel, X), terms.variances(X))
+    theirs = gpx.kernels.Matern12(active_dims=[0], lengthscale=0.3, variance=2.0) + gpx.kernels.Matern52(
+        active_dims=[1], lengthscale=0.7
+    )
+    assert np.allclose(covariance(kernel, X, Z), covariance(theirs, X, Z), atol=1e-5)
+    points = InducingPoints(Z)
+    assert np.allclose(points.Kuf(kernel, X), covariance(kernel, Z, X))
+    with pytest.raises(InputError, match="Additive takes a list of one-column Matérn kernels"):
+        Additive(())
 
 
 def test_levels_are_exact():

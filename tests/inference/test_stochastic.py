@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from odvff import (
+    Additive,
     Categorical,
     Fourier,
     GaussianNoise,
@@ -161,6 +162,7 @@ def test_taking_apart_and_back():
         [
             Term(product, Kronecker((Fourier(1, (0, 1)), Fourier(1, (0, 1)))), [0, 1]),
             Term(Categorical(0.4), Levels(2), [2]),
+            Term(Additive((Matern(0.5, 0.2), Matern(1.5, 0.9))), InducingPoints([[0.1, 0.2]]), [0, 1]),
             Term(gpx.kernels.RBF(lengthscale=0.3), InducingPoints([[0.1], [0.5]]), [0]),
         ]
     )
@@ -169,8 +171,8 @@ def test_taking_apart_and_back():
         again = back(parameters)
     X = np.array([[0.1, 0.2, 0.0], [0.7, 0.4, 1.0]])
     assert np.allclose(again.covariance(X, X), terms.covariance(X, X))
-    assert len(jax.tree.leaves(parameters)) == 3 + 1 + 2 + 1
-    assert len(jax.tree.leaves(take_terms_apart(terms, locations=False)[0])) == 3 + 1 + 2
+    assert len(jax.tree.leaves(parameters)) == 3 + 1 + (4 + 1) + (2 + 1)
+    assert len(jax.tree.leaves(take_terms_apart(terms, locations=False)[0])) == 3 + 1 + 4 + 2
     assert np.isclose(take_apart(GaussianNoise(0.3))[1]({"variance": np.log(0.5)}).variance, 0.5)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from odvff.arrays import in_double_precision
 from odvff.features import InducingPoints
-from odvff.kernels import Categorical, Matern, Separable
+from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.likelihoods import GaussianNoise
 from odvff.terms import Sum
 
@@ -37,6 +37,11 @@ def take_apart(part: Any) -> tuple[Parameters, Rebuild]:
         fixed = [{} if i == 0 else {"variance": p["variance"]} for i, (p, _) in enumerate(pieces)]
         return free, lambda ps: Separable(
             tuple(back({**p, **f}) for p, f, (_, back) in zip(ps, fixed, pieces, strict=True))
+        )
+    if isinstance(part, Additive):
+        parts = [take_apart(factor) for factor in part.factors]
+        return [p for p, _ in parts], lambda ps: Additive(
+            tuple(back(p) for p, (_, back) in zip(ps, parts, strict=True))
         )
     import equinox as eqx
 
