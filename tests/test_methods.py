@@ -1,0 +1,75 @@
+"""The methods by name: all fit the same data, all return the same kind of thing."""
+
+import numpy as np
+import pytest
+
+from odvff import InputError, Posterior
+from odvff.inference import Fit
+from odvff.methods import INFERENCE, Options, fit_method
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (500, 2))
+    y = np.sin(8 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.standard_normal(500)
+    y -= y[:400].mean()
+    return X[:400], y[:400], X[400:], y[400:]
+
+
+CASES = [(m, i) for m, inferences in INFERENCE.items() for i in inferences]
+
+
+@pytest.mark.parametrize(("method", "inference"), CASES)
+def test_every_method_predicts_and_covers(data, method, inference):
+    X, y, X_test, y_test = data
+    options = Options(
+        n_harmonics=6,
+        n_beta=20,
+        n_gamma=10,
+        inference=inference,
+        n_steps=500,
+        batch_size=100,
+        learning_rate=0.02,
+        max_iter=40,
+    )
+    named = fit_method(method, X, y, options)
+    assert isinstance(named.fit, Fit)
+    assert isinstance(named.fit.posterior, Posterior)
+    assert len(named.fit.history) > 0
+    mean, variance = named.fit.posterior.predict(X_test)
+    total = variance + named.fit.noise
+    density = np.mean(-0.5 * (np.log(2 * np.pi * total) + (y_test - mean) ** 2 / total))
+    assert density > -0.45, (method, density)  # that of the noise alone is −0.215, of a constant −1.1
+    assert 0.87 < np.mean(np.abs(y_test - mean) < 1.96 * np.sqrt(total)) <= 1.0
+    assert (named.fit.posterior.gamma is not None) == (method in ("odvff", "odvgp"))
+
+
+def test_bounds_are_ordered(data):
+    """SGPR and VFF below the exact evidence, ODVFF above VFF."""
+    X, y, *_ = data
+    options = Options(n_harmonics=6, n_beta=15, n_gamma=15, max_iter=60)
+    bounds = {m: fit_method(m, X, y, options).fit.bound for m in ("exact", "sgpr", "vff", "odvff")}
+    assert bounds["vff"] <= bounds["odvff"] <= bounds["exact"] + 0.5
+    assert bounds["sgpr"] <= bounds["exact"] + 0.5
+
+
+def test_auto_says_what_it_chose(data):
+    X, y, *_ = data
+    named = fit_method("odvff", X, y)
+    assert "harmonics chosen" in named.report[0]
+    assert "inducing points" in named.report[1]
+
+
+def test_bad_input_is_named(data):
+    X, y, *_ = data
+    with pytest.raises(InputError, match="method must be one of odvff, vff, odvgp, svgp, sgpr, exact, got 'gp'"):
+        fit_method("gp", X, y)
+    with pytest.raises(InputError, match="svgp is fitted by stochastic inference, got inference='collapsed'"):
+        fit_method("svgp", X, y, Options(inference="collapsed"))
+    with pytest.raises(InputError, match=r"exact inference with 6000 rows needs 0\.3 GB and cubic time"):
+        fit_method("exact", np.zeros((6000, 1)), np.zeros(6000))
+    with pytest.raises(InputError, match="there are 1 intervals for 2 columns"):
+        fit_method("vff", X, y, Options(intervals=((0.0, 1.0),)))
+    with pytest.raises(InputError, match="n_harmonics must be a whole number of at least 1"):
+        fit_method("vff", X, y, Options(n_harmonics=0))
