@@ -26,6 +26,12 @@ def numbers(value: Any, name: str) -> Array:
     return np.asarray(array, dtype=np.float64)
 
 
+def untraced(what: str, *values: Any, instead: str) -> None:
+    """Raise if JAX is tracing one of the values, for what is computed on NumPy alone."""
+    if any(is_traced(value) for value in values):
+        raise InputError(f"{what} is computed on NumPy and cannot be compiled or differentiated by JAX; {instead}.")
+
+
 def positive(value: Any, name: str, remedy: str = "give a positive, finite number") -> Any:
     """The scalar, checked; a Python float unless it is being traced."""
     array = numbers(value, name)

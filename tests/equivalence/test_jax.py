@@ -16,6 +16,7 @@ from odvff import (
     Fourier,
     GaussianNoise,
     InducingPoints,
+    InputError,
     Kronecker,
     Levels,
     Matern,
@@ -24,6 +25,7 @@ from odvff import (
     Sum,
     Term,
 )
+from odvff.inference import collapsed_bound
 
 
 def objective(lengthscale, variance, noise, m, a, gamma, X, y, smoothness, completion):
@@ -110,6 +112,20 @@ def test_operators_are_traced_with_concrete_right_hand_sides():
             value, gradient = jax.jit(jax.value_and_grad(f))(0.3)
         assert np.isclose(value, f(0.3), rtol=1e-9)
         assert np.isclose(gradient, (f(0.3 + 1e-6) - f(0.3 - 1e-6)) / 2e-6, rtol=1e-4)
+
+
+def test_what_runs_on_numpy_alone_says_so():
+    X, y = np.linspace(0, 1, 5)[:, None], np.ones(5)
+    q = Posterior([Term(Matern(), Fourier(2, (0, 1)))])
+    with jax.enable_x64(True):
+        for f in (
+            lambda l: collapsed_bound([Term(Matern(1.5, l), Fourier(2, (0, 1)))], 0.1, X, y),
+            lambda noise: collapsed_bound([Term(Matern(), Fourier(2, (0, 1)))], noise, X, y),
+            lambda x: q.sample(jnp.reshape(x, (1, 1)), seed=0).sum(),
+            lambda l: Posterior([Term(Matern(1.5, l), Fourier(2, (0, 1)))]).paths(seed=0)(X).sum(),
+        ):
+            with pytest.raises(InputError, match="computed on NumPy and cannot be compiled or differentiated by JAX"):
+                jax.grad(f)(0.3)
 
 
 def test_gpjax_kernels_are_differentiated_through_their_parameters():

@@ -11,11 +11,12 @@ Unwhitened these are the paper's S = K_β(K_β + σ⁻²K_βx K_xβ)⁻¹K_β an
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from odvff.arrays import Array, cholesky, solve_triangular
-from odvff.checks import matrix, positive, vector
+from odvff.checks import matrix, positive, untraced, vector
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.terms import Sum, Term
@@ -39,7 +40,7 @@ def optimal_posterior(
     terms: Sum | Iterable[Term], noise: float, X: Array, y: Array, gamma: Array | None = None
 ) -> Posterior:
     """The posterior that maximises the bound for Gaussian noise of this variance."""
-    data, y = _whiten(terms, X, y, gamma)
+    data, y = _whiten(terms, noise, X, y, gamma)
     noise = float(positive(noise, "noise"))
     A = data.psi @ data.psi.T / noise + np.eye(len(data.psi))
     # S = A⁻¹ = R Rᵀ with R = L⁻ᵀ
@@ -51,7 +52,7 @@ def optimal_posterior(
 
 def collapsed_bound(terms: Sum | Iterable[Term], noise: float, X: Array, y: Array, gamma: Array | None = None) -> float:
     """The bound of `optimal_posterior`: what hyper-parameters are chosen by. γ = ∅ is VFF and SGPR."""
-    data, y = _whiten(terms, X, y, gamma)
+    data, y = _whiten(terms, noise, X, y, gamma)
     noise = float(positive(noise, "noise"))
     N, n = len(y), len(data.psi)
     lower = cholesky(data.psi @ data.psi.T / noise + np.eye(n))
@@ -68,12 +69,16 @@ def _ridge(basis: Array, noise: float, y: Array) -> Array:
     return solve_triangular(lower, solve_triangular(lower, basis @ y), transpose=True)
 
 
-def _whiten(terms: Sum | Iterable[Term], X: Array, y: Array, gamma: Array | None) -> tuple[_Whitened, Array]:
+def _whiten(
+    terms: Sum | Iterable[Term], noise: Any, X: Array, y: Array, gamma: Array | None
+) -> tuple[_Whitened, Array]:
     terms = Sum.of(terms)
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
     C = terms.Kuu().factor()
     psi = C.solve(terms.Kuf(X))
+    remedy = "differentiate Posterior.elbo, or use odvff.inference.chunked.ChunkedBound"
+    untraced("the closed form", psi, y, noise, gamma, instead=remedy)
     residual = residual_variance(terms.variances(X), psi)
     rho, lift = np.zeros((0, len(X))), np.zeros((0, 0))
     if gamma is not None and len(gamma) > 0:

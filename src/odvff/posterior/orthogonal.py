@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from odvff.arrays import Array, is_traced, namespace
-from odvff.checks import matrix, numbers, vector, whole
+from odvff.checks import matrix, numbers, untraced, vector, whole
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.residual import residual_variance
@@ -162,6 +162,7 @@ class Posterior:
         X = matrix(X, "X")
         if method not in ("auto", "exact", "pathwise"):
             raise InputError(f"method must be 'auto', 'exact' or 'pathwise', got {method!r}.")
+        untraced("sample", X, self.weights, self.root, instead="sample outside the transformed function")
         n_samples = whole(n_samples, "n_samples", at_least=1, remedy="ask for one or more")
         rng = random_generator(seed)
         if method == "exact" or (method == "auto" and len(X) <= EXACT_ROWS):
@@ -180,6 +181,7 @@ class Posterior:
 
     def paths(self, n_samples: int = 1, *, seed: int | None = None, refinement: int = 16) -> Paths:
         """Sampled functions that can be evaluated anywhere; `refinement` times the features resolve their detail."""
+        untraced("paths", self.weights, self.root, instead="draw them outside the transformed function")
         n_samples = whole(n_samples, "n_samples", at_least=1, remedy="ask for one or more")
         rng = random_generator(seed)
         noise = rng.standard_normal((self.factor.size, n_samples))
