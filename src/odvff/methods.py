@@ -31,7 +31,8 @@ from odvff.inference import (
     kmeans_points,
     optimal_posterior,
 )
-from odvff.kernels import Additive, Matern, matern
+from odvff.inference.fit import fit_quietly
+from odvff.kernels import Additive, Matern, matern, parameter
 from odvff.likelihoods import GaussianNoise
 from odvff.statistics import collect
 from odvff.terms import Sum, Term
@@ -139,7 +140,7 @@ class _Problem:
         rows = np.random.default_rng(self.options.seed).permutation(len(self.X))[:START_ROWS]
         terms = self._terms(START_HARMONICS)
         statistics = collect(terms, [(self.X[rows], self.y[rows])])
-        fit = _quietly(lambda: fit_collapsed(terms, statistics, max_iter=50))
+        fit = fit_quietly(terms, statistics, max_iter=50)
         # extremes of a small sample are no place to start from
         scale = float(self.y.var()) or 1.0
         kernels = []
@@ -230,8 +231,6 @@ def _exact_by_gpjax(
     import jax
     import jax.numpy as jnp
 
-    from odvff.kernels import parameter
-
     classes = {0.5: gpx.kernels.Matern12, 1.5: gpx.kernels.Matern32, 2.5: gpx.kernels.Matern52}
     with jax.enable_x64(True):
         parts = [
@@ -262,13 +261,3 @@ def _exact_by_gpjax(
 def _range(x: Any) -> tuple[float, float]:
     low, high = float(x.min()), float(x.max())
     return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _quietly(job: Callable[[], Any]) -> Any:
-    import warnings
-
-    from odvff.inference import FitWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)
-        return job()

@@ -8,6 +8,7 @@ from odvff import Fourier, GaussianNoise, InputError, Matern, NumericalError, Te
 from odvff.inference import collapsed_bound, optimal_posterior
 from odvff.inference.sites import fit_sites
 from odvff.inference.stochastic import Trainer
+from tests.inference.test_stochastic import LIKELIHOODS
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,6 @@ def data():
 
 def terms():
     return [Term(Matern(1.5, 0.3, 1.0), Fourier(4, (0, 1)), [d]) for d in range(2)]
-
-
-LIKELIHOODS = {
-    "probit": lambda: gpx.likelihoods.Bernoulli(),
-    "poisson": lambda: gpx.likelihoods.Poisson(),
-    "student-t": lambda: gpx.likelihoods.StudentT(3.0, 0.3),
-}
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)

@@ -108,6 +108,13 @@ def fit_collapsed(
     return result
 
 
+def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int) -> Fit:
+    """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        return fit_collapsed(terms, statistics, max_iter=max_iter)
+
+
 class _Run:
     """The optimiser's view of the bound: minimise −L/N, remember the best."""
 

@@ -6,7 +6,6 @@ of the rows: fit with many harmonics, then give each term the fewest that leave 
 times the noise variance, at the hyper-parameters found. If that is more than it had, fit again.
 """
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from odvff.checks import matrix, vector
 from odvff.features import Fourier, Kronecker
-from odvff.inference.fit import FitWarning, fit_collapsed
+from odvff.inference.fit import fit_quietly
 from odvff.statistics import collect
 from odvff.terms import Sum, Term
 
@@ -58,9 +57,7 @@ def choose_harmonics(
     limited: list[str] = []
     for _ in range(ROUNDS):
         statistics = collect(terms, [(X, y)])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FitWarning)  # a few steps are enough to see what is needed
-            fit = fit_collapsed(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50)
+        fit = fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50)
         wanted, limited = [], []
         for term in fit.terms:
             enough, fits = _enough(term, X[:RESIDUAL_ROWS], fit.noise * tolerance / len(terms), most[_columns(term)])

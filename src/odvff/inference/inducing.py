@@ -28,7 +28,7 @@ SAMPLE_ROWS = 3000
 
 
 @dataclass(frozen=True)
-class Decoupled:
+class WithInducing:
     """The fit with γ, what the bound gained, and in words whether that was worth it."""
 
     fit: Fit
@@ -75,7 +75,7 @@ def kmeans_points(X: Any, n_points: int, *, seed: int = 0) -> Any:
     return np.unique(centres * scale, axis=0)
 
 
-def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, least_gain: float = 0.0) -> Decoupled:
+def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, least_gain: float = 0.0) -> WithInducing:
     """The fit with inducing points γ for its mean: one pass over the rows, hyper-parameters as they are.
 
     The chunks are those of `collect`, with y centred as it was for the fit. If the bound gains less than `least_gain`
@@ -84,7 +84,7 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     terms, noise = fit.terms, fit.noise
     gamma = matrix(gamma, "gamma")
     if len(gamma) == 0:
-        return Decoupled(fit, 0.0, "no inducing points: the features already explain all of the prior variance")
+        return WithInducing(fit, 0.0, "no inducing points: the features already explain all of the prior variance")
     C = fit.posterior.factor
     psi_gamma = C.solve(terms.Kuf(gamma))
     eigenvalues, Q = np.linalg.eigh(terms.covariance(gamma, gamma) - psi_gamma.T @ psi_gamma)
@@ -107,10 +107,10 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
             f"no inducing points: {len(gamma)} of them would raise the bound by {gain:.3g} nats, less than "
             f"{least_gain:.3g}"
         )
-        return Decoupled(fit, 0.0, report)
+        return WithInducing(fit, 0.0, report)
     q = Posterior(terms, together[:n], fit.posterior.root, gamma, lift @ together[n:])
     report = f"{len(gamma)} inducing points for the mean raise the bound by {gain:.3g} nats"
-    return Decoupled(replace(fit, posterior=q, bound=fit.bound + gain), gain, report)
+    return WithInducing(replace(fit, posterior=q, bound=fit.bound + gain), gain, report)
 
 
 def _ridge(gram: Any, projection: Any, noise: float) -> Any:

@@ -1,4 +1,4 @@
-"""Which engine is cheaper, by a model whose constants were measured (`python -m benchmarks run engines` again)."""
+"""Which engine is cheaper, by a model with measured constants (`python -m benchmarks run engines` measures them)."""
 
 from collections.abc import Callable
 from typing import Any
