@@ -50,9 +50,22 @@ def concatenate(parts: Iterable[Array], axis: int = 0) -> Array:
     return namespace(*parts).concatenate(parts, axis=axis)
 
 
+SMALL = 4
+"""Up to this size JAX gets triangular algebra written out: it fuses, and may be batched, as LAPACK calls may not."""
+
+
 def cholesky(matrix: Array) -> Array:
-    """The lower triangular L with L Lᵀ = matrix, unbatched. NumPy raises `LinAlgError` if there is none."""
-    return namespace(matrix).linalg.cholesky(matrix)
+    """The lower triangular L with L Lᵀ = matrix. NumPy raises `LinAlgError` if there is none, JAX gives NaN."""
+    xp = namespace(matrix)
+    n = matrix.shape[0]
+    if xp is np or n > SMALL:
+        return xp.linalg.cholesky(matrix)
+    L = [[xp.zeros(()) for _ in range(n)] for _ in range(n)]
+    for j in range(n):
+        for i in range(j, n):
+            rest = matrix[i, j] - sum(L[i][k] * L[j][k] for k in range(j))
+            L[i][j] = xp.sqrt(rest) if i == j else rest / L[j][j]
+    return xp.stack([xp.stack(row) for row in L])
 
 
 def solve_triangular(matrix: Array, b: Array, *, lower: bool = True, transpose: bool = False) -> Array:
@@ -62,9 +75,20 @@ def solve_triangular(matrix: Array, b: Array, *, lower: bool = True, transpose: 
         # BLAS counts by columns, NumPy by rows: solve the transposed system from the right, and nothing is copied
         solved = dtrsm(1.0, matrix.T, columns.T, side=1, lower=not lower, trans_a=transpose).T
         return solved[:, 0] if b.ndim == 1 else solved
+    if matrix.shape[0] <= SMALL:
+        return _substitute(matrix.T if transpose else matrix, b, forward=lower != transpose)
     import jax.scipy.linalg as jsl
 
     return jsl.solve_triangular(matrix, b, lower=lower, trans=int(transpose))
+
+
+def _substitute(matrix: Array, b: Array, *, forward: bool) -> Array:
+    """T⁻¹ b, row by row: x_i = (b_i − Σ_j T_ij x_j)/T_ii."""
+    n = matrix.shape[0]
+    rows: dict[int, Array] = {}
+    for i in range(n) if forward else reversed(range(n)):
+        rows[i] = (b[i] - sum(matrix[i, j] * x for j, x in rows.items())) / matrix[i, i]
+    return namespace(matrix, b).stack([rows[i] for i in range(n)])
 
 
 def in_double_precision(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,11 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from odvff.arrays import in_double_precision
 from odvff.checks import matrix, positive, vector, whole
 from odvff.errors import InputError
 from odvff.inference.fit import Fit
+from odvff.inference.grouped import whiten
 from odvff.inference.trainable import take_apart, take_terms_apart
 from odvff.likelihoods import GaussianNoise
 from odvff.linalg import Dense
@@ -92,11 +94,12 @@ class ChunkedBound:
 
     def _chunk_sums(self, p: Any, X: Any, y: Any, w: Any) -> Any:
         terms, _, gamma = self._parts(p)
-        C = terms.Kuu().factor()
-        z = C.solve(terms.Kuf(X))
-        if gamma is not None:
-            psi_gamma = C.solve(terms.Kuf(gamma))
-            z = jnp.concatenate([z, terms.covariance(gamma, X) - psi_gamma.T @ z])
+        if gamma is None:
+            z = whiten(terms, X)
+        else:
+            n = X.shape[0]
+            psi = whiten(terms, jnp.concatenate([X, gamma]))
+            z = jnp.concatenate([psi[:, :n], terms.covariance(gamma, X) - psi[:, n:].T @ psi[:, :n]])
         return (z * w) @ z.T, z @ (w * y), w @ terms.variances(X)
 
     def _pull_back(self, p: Any, X: Any, y: Any, w: Any, upstream: Any) -> Any:
@@ -119,7 +122,7 @@ class ChunkedBound:
         """(G + σ² blockdiag(I, K̃))⁻¹ g: m and a_γ. The jitter on K̃ makes the bound lower, never higher."""
         penalty = jnp.eye(self.size)
         if gamma is not None:
-            psi_gamma = terms.Kuu().factor().solve(terms.Kuf(gamma))
+            psi_gamma = whiten(terms, gamma)
             K = terms.covariance(gamma, gamma)
             residual = K - psi_gamma.T @ psi_gamma + JITTER * jnp.diag(jnp.diagonal(K))
             penalty = jax.scipy.linalg.block_diag(penalty, residual)
@@ -162,7 +165,8 @@ def fit_chunked(
     message = "interrupted"
     try:
         options = {"maxiter": max_iter, "ftol": 1e-10, "gtol": 1e-6}
-        result = minimize(loss, bound.start, jac=True, method="L-BFGS-B", callback=callback, options=options)
+        with threadpool_limits(1, user_api="blas"):
+            result = minimize(loss, bound.start, jac=True, method="L-BFGS-B", callback=callback, options=options)
         flat = result.status == 2 and np.abs(result.jac).max() < 1e-3
         message = "converged" if result.success or flat else str(result.message)
     except KeyboardInterrupt:
