@@ -2,7 +2,10 @@
 
 import sys
 
-from benchmarks.core import BENCHMARKS
+from benchmarks.core import CORE
+from benchmarks.quality import QUALITY
+
+BENCHMARKS = {**CORE, **QUALITY}
 
 
 def main(arguments: list[str]) -> int:

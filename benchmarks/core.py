@@ -65,4 +65,4 @@ def engines() -> None:
         print(f"{D:3d}  {F:3d}  {t['product']:8.3f}  {t['nufft']:8.3f}  {c['product']:15.3f}  {c['nufft']:6.3f}")
 
 
-BENCHMARKS = {"bound": bound, "statistics": statistics, "engines": engines}
+CORE = {"bound": bound, "statistics": statistics, "engines": engines}

@@ -25,8 +25,7 @@ def model(X: Any, n_points: int = POINTS) -> Any:
     """An additive Matérn-3/2 model on points taken from the rows; lengthscales and noise start at half a unit."""
     D = X.shape[1]
     parts = [
-        gpx.kernels.Matern32(active_dims=[d], lengthscale=jnp.asarray(0.5), variance=jnp.asarray(1.0))
-        for d in range(D)
+        gpx.kernels.Matern32(active_dims=[d], lengthscale=jnp.asarray(0.5), variance=jnp.asarray(1.0)) for d in range(D)
     ]
     kernel = parts[0] if D == 1 else gpx.kernels.SumKernel(kernels=parts)
     prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=kernel)

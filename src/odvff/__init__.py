@@ -1,6 +1,14 @@
 """Gaussian processes for real tables: orthogonally decoupled variational Fourier features."""
 
-from odvff.errors import FactorizationError, InputError, KernelError, NumericalError, OdvffError, PrecisionError
+from odvff.errors import (
+    FactorizationError,
+    FileError,
+    InputError,
+    KernelError,
+    NumericalError,
+    OdvffError,
+    PrecisionError,
+)
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.likelihoods import GaussianNoise
@@ -13,6 +21,7 @@ __all__ = [
     "Additive",
     "Categorical",
     "FactorizationError",
+    "FileError",
     "Fourier",
     "GaussianNoise",
     "InducingPoints",

@@ -31,6 +31,10 @@ class FactorizationError(OdvffError, np.linalg.LinAlgError):
         return FactorizationError(self.reason, term=term, condition=self.condition, jitters=self.jitters)
 
 
+class FileError(OdvffError, OSError):
+    """A file cannot be read or written, or does not hold what it should."""
+
+
 class PrecisionError(OdvffError, RuntimeError):
     """JAX is asked to compile or differentiate the package with its 64-bit types off."""
 

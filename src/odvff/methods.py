@@ -199,11 +199,15 @@ class _Problem:
             natural_step=o.natural_step,
         )
         batches = minibatches(self.X, self.y, min(o.batch_size, len(self.X)), seed=o.seed)
-        trained = trainer.run(batches, o.n_steps, progress=self.progress)
+        trained = trainer.run(batches, o.n_steps, on_block=self._show)
         last = trained.history[-min(100, len(trained.history)) :]
         text = f"trained for {o.n_steps} steps"
         fit = Fit(trained.posterior, trained.likelihood.variance, float(np.mean(last)), trained.history, True, text, ())
         return Named(fit, (*report, text))
+
+    def _show(self, checkpoint: Any) -> None:
+        if self.progress is not None:
+            self.progress(checkpoint.step, float(np.mean(checkpoint.history[-50:])))
 
     def sgpr(self, terms: Sum, report: list[str]) -> Named:
         from odvff.inference.chunked import ChunkedBound, fit_chunked

@@ -20,6 +20,7 @@ def data():
         "probit": (f + rng.standard_normal(800) > 0) * 1.0,
         "poisson": rng.poisson(np.exp(0.5 * f)) * 1.0,
         "student-t": f + 0.3 * rng.standard_t(3, 800),
+        "logit": (rng.uniform(size=800) < 1 / (1 + np.exp(-2 * f))) * 1.0,
     }
     return X, f, targets
 

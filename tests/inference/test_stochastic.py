@@ -8,6 +8,7 @@ import pytest
 from odvff import (
     Additive,
     Categorical,
+    FileError,
     Fourier,
     GaussianNoise,
     InducingPoints,
@@ -22,8 +23,11 @@ from odvff import (
     Term,
 )
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.stochastic import Trainer, minibatches
+from odvff.inference.checkpoint import load_checkpoint, save_checkpoint
+from odvff.inference.stochastic import Checkpoint, Trainer, minibatches
 from odvff.inference.trainable import take_apart, take_terms_apart
+from odvff.likelihoods import log_predictive_density
+from odvff.likelihoods.logit import Logit
 from odvff.statistics import collect
 
 
@@ -59,9 +63,10 @@ def test_elbo_is_that_of_the_posterior(data):
     X, y = data
     trainer = Trainer(fourier_terms(), GaussianNoise(0.3), 600, gamma=X[:7], block=2)
     first = trainer.run([(X[:100], y[:100])] * 2, 2)
-    second = trainer.run([(X[:50], y[:50])], 1, state=first.state)
+    second = trainer.run([(X[:50], y[:50])], 9, resume=first.checkpoint)
+    assert second.message == "the batches ended after 3 steps"
     q, likelihood = first.posterior, first.likelihood
-    assert np.isclose(second.history[0], q.elbo(likelihood, X[:50], y[:50], n_rows=600), rtol=1e-9)
+    assert np.isclose(second.history[2], q.elbo(likelihood, X[:50], y[:50], n_rows=600), rtol=1e-9)
 
 
 def test_training_reaches_the_collapsed_optimum(data):
@@ -87,24 +92,98 @@ def test_minibatches_with_gamma_learn_the_noise(data):
     assert 0.92 < inside.mean() < 0.98
 
 
-def test_resuming_is_as_if_it_had_never_stopped(data):
+@pytest.mark.parametrize("held_out", [False, True])
+def test_resuming_is_as_if_it_had_never_stopped(data, tmp_path, held_out):
+    """From a file, in another trainer: every bit is the same."""
     X, y = data
-    trainer = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], block=10)
-    whole = trainer.run(minibatches(X, y, 64, seed=3), 60)
-    states = []
-    trainer.run(minibatches(X, y, 64, seed=3), 60, stop=lambda step, state: states.append(state) or step >= 30)
-    assert states[-1].step == 30
-    other = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], block=10)
-    resumed = other.run(minibatches(X, y, 64, seed=3, first=30), 30, state=states[-1])
-    assert resumed.history == whole.history[30:]
-    assert np.array_equal(resumed.state.precision, whole.state.precision)
+    rows = (X[500:], y[500:]) if held_out else None
+
+    def trainer():
+        return Trainer(fourier_terms(2), GaussianNoise(0.5), 500, gamma=X[:5], block=10)
+
+    def batches(first=0):
+        return minibatches(X[:500], y[:500], 64, seed=3, first=first)
+
+    whole = trainer().run(batches(), 57, held_out=rows)
+    first = trainer()
+
+    def keep(checkpoint):
+        save_checkpoint(tmp_path / "run.odvff", first, checkpoint)
+        return checkpoint.step >= 30
+
+    assert first.run(batches(), 57, held_out=rows, on_block=keep).message == "stopped on request"
+    second = trainer()
+    checkpoint = load_checkpoint(tmp_path / "run.odvff", second)
+    assert checkpoint.step == 30
+    resumed = second.run(batches(first=30), 57, resume=checkpoint, held_out=rows)
+    assert resumed.history == whole.history
+    assert len(resumed.history) == 57
+    assert resumed.scores == whole.scores
+    assert len(resumed.scores) == (6 if held_out else 0)
+    assert np.array_equal(resumed.checkpoint.state.precision, whole.checkpoint.state.precision)
     assert np.array_equal(resumed.posterior.mean(X), whole.posterior.mean(X))
+
+
+def test_a_wrong_checkpoint_is_refused(data, tmp_path):
+    X, _ = data
+    path = tmp_path / "run.odvff"
+    trainer = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], block=10)
+    save_checkpoint(path, trainer, Checkpoint(trainer.start()))
+    assert load_checkpoint(path, trainer).step == 0
+    with pytest.raises(FileError, match=r"was written with learning_rate=0\.01, and this trainer has"):
+        load_checkpoint(path, Trainer(fourier_terms(2), GaussianNoise(0.5), 600, learning_rate=0.1, block=10))
+    with pytest.raises(FileError, match="is the checkpoint of another model"):
+        load_checkpoint(path, Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:6], block=10))
+    with pytest.raises(FileError, match="is the checkpoint of another model"):
+        load_checkpoint(path, Trainer(fourier_terms(2), GaussianNoise(0.5), 600, block=10))
+    state = trainer.start()
+    state.precision[0, 0] = np.nan
+    save_checkpoint(path, trainer, Checkpoint(state))
+    with pytest.raises(FileError, match="a number that is not finite"):
+        load_checkpoint(path, trainer)
+
+
+def test_early_stop_keeps_the_best(data):
+    """Pure noise and a step that is too long: the held-out score falls, and the result is that of the best block."""
+    X, _ = data
+    y = np.random.default_rng(5).standard_normal(600)
+    trainer = Trainer(fourier_terms(4), GaussianNoise(1.0), 600, natural_step=0.9, ramp=1, learning_rate=0.05, block=5)
+    trained = trainer.run(minibatches(X[:20], y[:20], 20), 1000, held_out=(X[300:], y[300:]), patience=20)
+    assert "has not risen for 20 steps" in trained.message
+    assert len(trained.history) < 1000
+    best_step, best = max(trained.scores, key=lambda s: s[1])
+    assert len(trained.history) == best_step + 20
+    q = trained.posterior
+    assert np.isclose(np.mean(log_predictive_density(trained.likelihood, y[300:], *q.predict(X[300:]))), best)
+    with pytest.raises(InputError, match="patience needs `held_out` rows"):
+        trainer.run([(X, y)], 5, patience=10)
+
+
+def test_interrupting_returns_what_there_is(data):
+    X, y = data
+    trainer = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, block=5)
+
+    def interrupted():
+        yield from [(X, y)] * 10
+        raise KeyboardInterrupt
+
+    trained = trainer.run(interrupted(), 100)
+    assert trained.message == "interrupted"
+    assert len(trained.history) == 10
+
+    def at_once():
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt, match="before its first step"):
+        trainer.run(at_once(), 100)
 
 
 LIKELIHOODS = {
     "probit": lambda: gpx.likelihoods.Bernoulli(),
     "poisson": lambda: gpx.likelihoods.Poisson(),
     "student-t": lambda: gpx.likelihoods.StudentT(3.0, 0.3),
+    "logit": lambda: Logit(),
 }
 
 
@@ -117,6 +196,7 @@ def test_other_likelihoods(data, name):
         "probit": (f + rng.standard_normal(600) > 0) * 1.0,
         "poisson": rng.poisson(np.exp(f)) * 1.0,
         "student-t": f.copy(),
+        "logit": (rng.uniform(size=600) < 1 / (1 + np.exp(-3 * f))) * 1.0,
     }
     y = y[name]
     if name == "student-t":
@@ -126,7 +206,7 @@ def test_other_likelihoods(data, name):
     trained = trainer.run([(X, y)] * 75, 75)
     assert trained.history[-1] > trained.history[0] + 30
     assert np.mean(trained.history[-5:]) > np.mean(trained.history[20:25])
-    assert np.linalg.eigvalsh(trained.state.precision).min() > 0
+    assert np.linalg.eigvalsh(trained.checkpoint.state.precision).min() > 0
     q = trained.posterior
     assert np.corrcoef(q.mean(X), f if name != "student-t" else np.delete(f, []))[0, 1] > 0.7
     assert np.isclose(q.elbo(trained.likelihood, X, y), trained.history[-1], rtol=0.05)
@@ -145,15 +225,27 @@ def test_gpjax_kernels_and_moving_points_are_trained(data):
     assert np.array_equal(fixed.posterior.gamma, X[:3])
 
 
-def test_a_second_run_of_the_same_shape_compiles_nothing(data):
+def test_a_second_fit_of_the_same_shape_compiles_nothing(data):
     X, y = data
-    trainer = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, block=5)
-    trainer.run([(X[:50], y[:50])] * 5, 5)
+
+    def train(n_rows, scale, names):
+        """A fit of its own, with other numbers and names."""
+        points = InducingPoints(scale * X[:4, :1], 1e-6)
+        terms = [
+            Term(Matern(1.5, scale, scale), Fourier(2, (0, 1)), [0], names[0]),
+            Term(Matern(1.5, 2 * scale, scale), Fourier(2, (0, 1)), [1], names[1]),
+            Term(gpx.kernels.Matern32(lengthscale=scale) + gpx.kernels.Linear(), points, [0], names[2]),
+        ]
+        trainer = Trainer(terms, GaussianNoise(scale), n_rows, block=5, gamma=scale * X[:3])
+        q = trainer.run([(X[:50], y[:50])] * 7, 7).posterior
+        assert q.terms.names == names
+
+    train(600, 0.5, ("a", "b", "c"))
     with jax.log_compiles(True), pytest.MonkeyPatch.context() as patch:
         compiled = []
         patch.setattr(jax._src.interpreters.pxla.logger, "log", lambda level, message, *a: compiled.append(message % a))
-        trainer.run([(X[50:100], y[50:100])] * 5, 5)
-    assert not [m for m in compiled if "_steps" in m]
+        train(700, 0.3, ("d", "e", "f"))
+    assert not [m for m in compiled if "_run_block" in m]
 
 
 def test_taking_apart_and_back():

@@ -15,28 +15,33 @@ once.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from threadpoolctl import threadpool_limits
 
 from odvff.arrays import in_double_precision
 from odvff.checks import matrix, positive, vector, whole
 from odvff.errors import InputError, NumericalError
 from odvff.inference.grouped import whiten
-from odvff.inference.trainable import concrete, take_apart, take_terms_apart
-from odvff.likelihoods import expected_log_density
+from odvff.inference.trainable import Recipe, concrete, named_like, take_apart, take_terms_apart
+from odvff.likelihoods import expected_log_density, log_predictive_density
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.terms import Sum, Term
 
+ADAM = optax.scale_by_adam()
+
 
 @dataclass(frozen=True)
 class State:
-    """Where training stands: all that is needed to go on as if it had never stopped."""
+    """All numbers that training changes."""
 
     parameters: Any  # kernels, points, likelihood, gamma, a_gamma
     precision: Any  # Λ
@@ -46,13 +51,45 @@ class State:
 
 
 @dataclass(frozen=True)
+class Checkpoint:
+    """Where training stands: resumed from here, it goes on as if it had never stopped."""
+
+    state: State
+    history: tuple[float, ...] = ()  # the ELBO estimate of every step
+    scores: tuple[tuple[int, float], ...] = ()  # (step, mean log predictive density of the held-out rows)
+    best: State | None = None  # that of the highest score
+
+    @property
+    def step(self) -> int:
+        return self.state.step
+
+    @property
+    def stale(self) -> int:
+        """Steps since the best score."""
+        return self.step - max(self.scores, key=lambda s: s[1])[0] if self.scores else 0
+
+
+@dataclass(frozen=True)
 class Trained:
-    """A posterior and likelihood after training, the ELBO estimate of every step, and the state to resume from."""
+    """A posterior and likelihood after training (those of the best held-out score, if there was one).
+
+    `message` says how it ended; `checkpoint` is the state to resume from, with the history.
+    """
 
     posterior: Posterior
     likelihood: Any
-    history: tuple[float, ...]
-    state: State
+    checkpoint: Checkpoint
+    message: str
+
+    @property
+    def history(self) -> tuple[float, ...]:
+        """The ELBO estimate of every step."""
+        return self.checkpoint.history
+
+    @property
+    def scores(self) -> tuple[tuple[int, float], ...]:
+        """(step, mean log predictive density of the held-out rows)."""
+        return self.checkpoint.scores
 
 
 class Trainer:
@@ -83,17 +120,16 @@ class Trainer:
         train_locations: bool = True,
         block: int = 50,
     ):
-        self.n_rows = whole(n_rows, "n_rows", at_least=1, remedy="give the rows of the whole data set")
+        n_rows = whole(n_rows, "n_rows", at_least=1, remedy="give the rows of the whole data set")
         self.block = whole(block, "block", at_least=1, remedy="50 steps in one call are a good choice")
-        self.ramp = whole(ramp, "ramp", at_least=1, remedy="100 steps are a good choice")
-        self.natural_step = positive(natural_step, "natural_step", "0.1 is a good choice, 1 the largest")
-        if self.natural_step > 1:
-            raise InputError(f"natural_step must be at most 1, got {self.natural_step:g}; 0.1 is a good choice.")
-        self.train_locations = train_locations
-        self.optimiser = optax.adam(positive(learning_rate, "learning_rate", "0.01 is a good choice"))
+        ramp = whole(ramp, "ramp", at_least=1, remedy="100 steps are a good choice")
+        natural_step = positive(natural_step, "natural_step", "0.1 is a good choice, 1 the largest")
+        if natural_step > 1:
+            raise InputError(f"natural_step must be at most 1, got {natural_step:g}; 0.1 is a good choice.")
         terms = Sum.of(terms)
-        term_parameters, self._terms = take_terms_apart(terms, locations=train_locations)
-        likelihood_parameters, self._likelihood = take_apart(likelihood)
+        self._original = terms
+        term_parameters, terms_recipe = take_terms_apart(terms)
+        likelihood_parameters, likelihood_recipe = take_apart(likelihood)
         gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
         self._parameters = {
             "terms": term_parameters,
@@ -101,17 +137,22 @@ class Trainer:
             "gamma": gamma,
             "a_gamma": None if gamma is None else jnp.zeros(len(gamma)),
         }
-        self.size = terms.Kuu().size
-        self._run_block = jax.jit(self._steps)
+        self._model = _Model(terms_recipe, likelihood_recipe, terms.Kuu().size, train_locations)
+        self.settings = {
+            "n_rows": float(n_rows),
+            "learning_rate": positive(learning_rate, "learning_rate", "0.01 is a good choice"),
+            "natural_step": natural_step,
+            "ramp": float(ramp),
+        }
 
     @in_double_precision
     def start(self) -> State:
         """The state before the first step: q(u) is the prior."""
         return State(
             concrete(self._parameters),
-            np.eye(self.size),
-            np.zeros(self.size),
-            concrete(self.optimiser.init(self._parameters)),
+            np.eye(self._model.size),
+            np.zeros(self._model.size),
+            concrete(ADAM.init(self._parameters)),
             0,
         )
 
@@ -121,77 +162,124 @@ class Trainer:
         batches: Iterable[tuple[Any, Any]],
         n_steps: int,
         *,
-        state: State | None = None,
-        progress: Callable[[int, float], None] | None = None,
-        stop: Callable[[int, State], bool] | None = None,
+        resume: Checkpoint | None = None,
+        held_out: tuple[Any, Any] | None = None,
+        patience: int | None = None,
+        on_block: Callable[[Checkpoint], bool | None] | None = None,
     ) -> Trained:
-        """Train for `n_steps` batches `(X, y)`, all of one size, from `state` on.
+        """Train on batches `(X, y)`, all of one size, up to step `n_steps`.
 
-        After each block `stop(step, state)` may end training early, and its state can be kept as a checkpoint: resumed
-        with the batches that would have followed, training gives the same numbers as without the break.
+        Parameters
+        ----------
+        resume : a checkpoint to go on from; the batches must be those that would have followed (`minibatches` has
+            `first` for that). Then the result is the same as without the break, to the last bit.
+        held_out : rows `(X, y)` that are scored after every block; the best state is the result.
+        patience : stop once the score has not risen for this many steps.
+        on_block : called after every block, to show progress or to save the checkpoint; if it returns true, training
+            ends. (`odvff.inference.checkpoint` has `save_checkpoint`.)
+
+        Interrupting (Ctrl-C) returns what has been reached.
         """
         n_steps = whole(n_steps, "n_steps", at_least=1, remedy="a few thousand are usual")
-        state = self.start() if state is None else state
-        history: list[float] = []
-        for Xs, ys in _stacked(iter(batches), n_steps, self.block):
-            carry = (state.parameters, state.precision, state.shift, state.optimiser, jnp.asarray(state.step))
-            carry, values = self._run_block(carry, Xs, ys)
-            values = np.asarray(values)
-            if not np.isfinite(values).all():
-                first = state.step + int(np.argmax(~np.isfinite(values)))
-                raise NumericalError(
-                    f"the ELBO is not finite at step {first}. Likely causes: (a) learning_rate or natural_step too "
-                    "large: divide them by ten; (b) inducing points that fell together: raise their `jitter` to 1e-6; "
-                    "(c) data of a very different scale: standardise them."
-                )
-            parameters, precision, shift, optimiser, step = concrete(carry)
-            state = State(parameters, precision, shift, optimiser, int(step))
-            history += [float(v) for v in values]
-            if progress is not None:
-                progress(state.step, float(values.mean()))
-            if stop is not None and stop(state.step, state):
-                break
-        if not history:
+        if patience is not None:
+            whole(patience, "patience", at_least=1, remedy="a thousand steps are a good choice")
+            if held_out is None:
+                raise InputError("patience needs `held_out` rows to score; give some, or leave it out.")
+        now = Checkpoint(self.start()) if resume is None else resume
+        message = f"{n_steps} steps"
+        try:
+            with threadpool_limits(1, user_api="blas"):
+                for Xs, ys, n in _stacked(iter(batches), n_steps - now.step, self.block):
+                    now = self._scored(self._advance(now, Xs, ys, n), held_out)
+                    if on_block is not None and on_block(now):
+                        message = "stopped on request"
+                        break
+                    if patience is not None and now.stale >= patience:
+                        message = f"the held-out score has not risen for {now.stale} steps"
+                        break
+                else:
+                    if now.step < n_steps:
+                        message = f"the batches ended after {now.step} steps"
+        except KeyboardInterrupt:
+            message = "interrupted"
+        if not now.history:
+            if message == "interrupted":
+                raise KeyboardInterrupt("training was interrupted before its first step; there is nothing to return")
             raise InputError("there was no batch to train on.")
-        posterior, likelihood = self.posterior(state)
-        return Trained(posterior, likelihood, tuple(history), state)
+        posterior, likelihood = self.posterior(now.best or now.state)
+        return Trained(posterior, likelihood, now, message)
+
+    def _advance(self, now: Checkpoint, Xs: Any, ys: Any, n: int) -> Checkpoint:
+        """Up to a block of steps."""
+        state = now.state
+        carry = (state.parameters, state.precision, state.shift, state.optimiser, jnp.asarray(state.step))
+        carry, values = _run_block(self._model, self.settings, carry, Xs, ys, n)
+        values = np.asarray(values)[:n]
+        if not np.isfinite(values).all():
+            first = state.step + int(np.argmax(~np.isfinite(values)))
+            raise NumericalError(
+                f"the ELBO is not finite at step {first}. Likely causes: (a) learning_rate or natural_step too "
+                "large: divide them by ten; (b) inducing points that fell together: raise their `jitter` to 1e-6; "
+                "(c) data of a very different scale: standardise them."
+            )
+        parameters, precision, shift, optimiser, step = concrete(carry)
+        state = State(parameters, precision, shift, optimiser, int(step))
+        return replace(now, state=state, history=now.history + tuple(float(v) for v in values))
+
+    def _scored(self, now: Checkpoint, held_out: tuple[Any, Any] | None) -> Checkpoint:
+        if held_out is None:
+            return now
+        posterior, likelihood = self.posterior(now.state)
+        score = float(np.mean(log_predictive_density(likelihood, held_out[1], *posterior.predict(held_out[0]))))
+        risen = now.best is None or score > max(s for _, s in now.scores)
+        return replace(now, scores=(*now.scores, (now.step, score)), best=now.state if risen else now.best)
 
     @in_double_precision
     def posterior(self, state: State) -> tuple[Posterior, Any]:
         """The posterior and the likelihood of a state."""
         p = state.parameters
         m, root = _moments(jnp.asarray(state.precision), jnp.asarray(state.shift))
-        terms = self._terms(p["terms"])
+        terms = named_like(self._model.terms(p["terms"]), self._original)
         q = Posterior(terms, np.asarray(m), np.asarray(root), p["gamma"], p["a_gamma"])
-        return q, self._likelihood(p["likelihood"])
+        return q, self._model.likelihood(p["likelihood"])
 
-    def _steps(self, carry: Any, Xs: Any, ys: Any) -> Any:
-        return jax.lax.scan(self._step, carry, (Xs, ys))
 
-    def _step(self, carry: Any, batch: Any) -> Any:
+@dataclass(frozen=True)
+class _Model:
+    """What is compiled: the recipes of the model, without its numbers, and the step."""
+
+    terms: Recipe
+    likelihood: Recipe
+    size: int  # |β|
+    train_locations: bool
+
+    def step(self, settings: Any, carry: Any, X: Any, y: Any) -> Any:
+        """One natural step and one of Adam."""
         parameters, precision, shift, optimiser, step = carry
-        X, y = batch
         m, root = _moments(precision, shift)
-        (value, (psi, a, b, projected)), gradient = jax.value_and_grad(self._elbo, has_aux=True)(
-            parameters, m, root, X, y
+        scale = settings["n_rows"] / X.shape[0]
+        (value, (psi, a, b, projected)), gradient = jax.value_and_grad(self.elbo, has_aux=True)(
+            parameters, m, root, X, y, scale
         )
-        # Adam climbs: its gradients are of −ELBO, a row
-        gradient = jax.tree.map(lambda g: -g / self.n_rows, gradient)
-        if not self.train_locations and parameters["gamma"] is not None:
-            gradient["gamma"] = jnp.zeros_like(parameters["gamma"])
-        updates, optimiser = self.optimiser.update(gradient, optimiser, parameters)
-        parameters = optax.apply_updates(parameters, updates)
+        # Adam climbs the ELBO of a row
+        gradient = jax.tree.map(lambda g: g / settings["n_rows"], gradient)
+        if not self.train_locations:
+            gradient["gamma"], gradient["terms"]["points"] = jax.tree.map(
+                jnp.zeros_like, (gradient["gamma"], gradient["terms"]["points"])
+            )
+        updates, optimiser = ADAM.update(gradient, optimiser)
+        parameters = jax.tree.map(lambda p, u: p + settings["learning_rate"] * u, parameters, updates)
         target = jnp.eye(self.size) - 2 * (psi * b) @ psi.T
         target_shift = psi @ (a - 2 * b * projected)
-        rho = self.natural_step * jnp.minimum(1.0, (step + 1) / self.ramp)
+        rho = settings["natural_step"] * jnp.minimum(1.0, (step + 1) / settings["ramp"])
         rho = _inside_the_cone(precision, target, rho)
         precision = (1 - rho) * precision + rho * target
         shift = (1 - rho) * shift + rho * target_shift
         return (parameters, precision, shift, optimiser, step + 1), value
 
-    def _elbo(self, parameters: Any, m: Any, root: Any, X: Any, y: Any) -> Any:
+    def elbo(self, parameters: Any, m: Any, root: Any, X: Any, y: Any, scale: Any) -> Any:
         """The ELBO of a batch; also ψ, the derivatives a and b, and ψᵀm, for the natural step."""
-        terms, likelihood = self._terms(parameters["terms"]), self._likelihood(parameters["likelihood"])
+        terms, likelihood = self.terms(parameters["terms"]), self.likelihood(parameters["likelihood"])
         gamma, coefficients, n = parameters["gamma"], parameters["a_gamma"], X.shape[0]
         # rows and γ in one go: half as much to compile
         everywhere = X if gamma is None else jnp.concatenate([X, gamma])
@@ -207,7 +295,6 @@ class Trainer:
             lift = terms.covariance(everywhere, gamma) @ coefficients - whitened.T @ (whitened[:, n:] @ coefficients)
             mean = mean + lift[:n]
             kl += 0.5 * coefficients @ lift[n:]
-        scale = self.n_rows / X.shape[0]
 
         def total(mean: Any, variance: Any) -> Any:
             return scale * expected_log_density(likelihood, y, mean, variance).sum()
@@ -215,6 +302,18 @@ class Trainer:
         value = total(mean, variance)
         a, b = jax.grad(total, argnums=(0, 1))(jax.lax.stop_gradient(mean), jax.lax.stop_gradient(variance))
         return value - kl, jax.lax.stop_gradient((psi, a, b, projected))
+
+
+@partial(jax.jit, static_argnums=0)
+def _run_block(model: _Model, settings: Any, carry: Any, Xs: Any, ys: Any, n: Any) -> Any:
+    """The first n steps of a block: a number, not a shape, so that a short block compiles nothing."""
+
+    def one(i: Any, so_far: Any) -> Any:
+        carry, values = so_far
+        carry, value = model.step(settings, carry, Xs[i], ys[i])
+        return carry, values.at[i].set(value)
+
+    return jax.lax.fori_loop(0, n, one, (carry, jnp.zeros(len(Xs))))
 
 
 def _moments(precision: Any, shift: Any) -> tuple[Any, Any]:
@@ -238,26 +337,24 @@ def _inside_the_cone(precision: Any, target: Any, rho: Any) -> Any:
     return jax.lax.while_loop(outside, lambda rho: rho / 2, rho)
 
 
-def _stacked(batches: Iterator[tuple[Any, Any]], n_steps: int, block: int) -> Iterator[tuple[Any, Any]]:
-    """Batches gathered into blocks of equal shape."""
-    left = n_steps
+def _stacked(batches: Iterator[tuple[Any, Any]], n_steps: int, block: int) -> Iterator[tuple[Any, Any, int]]:
+    """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up."""
+    left, shape = n_steps, None
     while left > 0:
-        Xs, ys = [], []
-        for _ in range(min(block, left)):
-            batch = next(batches, None)
-            if batch is None:
-                break
-            X = matrix(batch[0], "X")
-            Xs.append(X)
-            ys.append(vector(batch[1], "y", size=len(X)))
-        if not Xs:
+        gathered = []
+        for X, y in islice(batches, min(block, left)):
+            X = matrix(X, "X")
+            shape = X.shape if shape is None else shape
+            if X.shape != shape:
+                raise InputError(f"all batches must have one shape, got {shape} and {X.shape}; drop the short one.")
+            gathered.append((X, vector(y, "y", size=len(X))))
+        if not gathered:
             return
-        if len({X.shape for X in Xs}) != 1:
-            raise InputError(
-                f"all batches must have one shape, got {sorted({X.shape for X in Xs})}; drop the last, short one."
-            )
-        left -= len(Xs)
-        yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys))
+        n = len(gathered)
+        left -= n
+        gathered += gathered[-1:] * (block - n)
+        Xs, ys = zip(*gathered, strict=True)
+        yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys)), n
 
 
 def minibatches(X: Any, y: Any, batch_size: int, *, seed: int = 0, first: int = 0) -> Iterator[tuple[Any, Any]]:

@@ -1,0 +1,80 @@
+"""Arrays and a few words in one file: safetensors with a JSON header, written atomically, never executed.
+
+A file has a `kind` (what it is for) and a format version. Reading gives arrays and plain JSON values and nothing
+else; whatever is wrong with a file is one `FileError` that names it.
+"""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from odvff.errors import FileError
+
+VERSION = 1
+
+
+def write(path: str | os.PathLike[str], kind: str, arrays: dict[str, Any], header: dict[str, Any]) -> None:
+    """Write a file whole or not at all: a crash leaves what was there before."""
+    target = Path(path)
+    words = {"kind": f"odvff {kind}", "version": str(VERSION), "header": json.dumps(header, allow_nan=False)}
+    tensors = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    # 0-d arrays become 1-d in ascontiguousarray; their shape is what was given
+    tensors = {name: value.reshape(np.shape(arrays[name])) for name, value in tensors.items()}
+    content = safetensors.numpy.save(tensors, words)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise FileError(f"{target} cannot be written: {error.strerror}; choose another folder.") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FileError(f"{target} cannot be written: {error.strerror}.") from error
+        raise
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arrays and header of a file of this kind."""
+    source = Path(path)
+    try:
+        with safetensors.safe_open(source, framework="numpy") as file:
+            words = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    except FileNotFoundError as error:
+        raise FileError(f"{source} does not exist.") from error
+    except (OSError, safetensors.SafetensorError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"{source} is no odvff {kind} file, or a damaged one: {error}.") from error
+    found = words.get("kind", "something else")
+    if found != f"odvff {kind}":
+        raise FileError(f"{source} is no odvff {kind} file: it holds {found[:80]!r}.")
+    if words.get("version") != str(VERSION):
+        raise FileError(
+            f"{source} has the format version {words.get('version', 'none')[:20]!r}, and this package reads "
+            f"{VERSION}; use the version of odvff that wrote it."
+        )
+    try:
+        header = json.loads(words["header"])
+    except (KeyError, ValueError, RecursionError) as error:
+        raise FileError(f"{source} is damaged: its header is no JSON.") from error
+    if not isinstance(header, dict):
+        raise FileError(f"{source} is damaged: its header is no JSON object.")
+    return arrays, header
+
+
+def _umask() -> int:
+    """The process's umask, which can just be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
