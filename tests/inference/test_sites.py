@@ -1,13 +1,18 @@
 """Dual sites: the same optimum as natural gradients, from statistics."""
 
 import gpjax as gpx
+import jax
 import numpy as np
 import pytest
 
 from odvff import Fourier, GaussianNoise, InputError, Matern, NumericalError, Term
-from odvff.inference import collapsed_bound, optimal_posterior
+from odvff.inference import FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
+from odvff.inference.classes import fit_classes
 from odvff.inference.sites import fit_sites
 from odvff.inference.stochastic import Trainer
+from odvff.likelihoods import expected_log_density
+from odvff.likelihoods.logit import Logit
+from odvff.statistics import collect
 from tests.inference.test_stochastic import LIKELIHOODS
 
 
@@ -65,6 +70,112 @@ def test_hyper_parameters_are_trained_between_passes(data, name):
                 Matern(k.smoothness, factor * k.lengthscale, k.variance), moved[d].features, moved[d].columns
             )
             assert fit_sites(moved, likelihood, [(X, y)], train=False, tolerance=1e-8).bound < trained.bound + 0.01
+
+
+def test_parameters_of_the_likelihood_are_trained(data):
+    X, f, _ = data
+    rng = np.random.default_rng(3)
+    heavy = fit_sites(terms(), gpx.likelihoods.StudentT(10.0, 1.0), [(X, f + 0.3 * rng.standard_t(3, 800))])
+    with jax.enable_x64(True):
+        scale, df = (
+            float(gpx.parameters.val(p)) for p in (heavy.likelihood.scale, heavy.likelihood.degrees_of_freedom)
+        )
+    assert abs(scale - 0.3) < 0.06
+    assert 2 < df < 5
+    y = f + 0.3 * rng.standard_normal(800)
+    gaussian = fit_sites(terms(), GaussianNoise(1.0), [(X, y)], tolerance=1e-9)
+    collapsed = fit_collapsed(terms(), collect(terms(), [(X, y)]))
+    assert abs(gaussian.bound - collapsed.bound) < 0.05
+    assert abs(gaussian.likelihood.variance / collapsed.noise - 1) < 0.01
+
+
+def test_noise_that_depends_on_the_row():
+    """GPJax's heteroscedastic Gaussian: the second process finds the noise, and intervals cover everywhere."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (2000, 2))
+    sd = np.exp(-2 + 2 * X[:, 0])
+    y = np.sin(8 * X[:, 0]) + X[:, 1] + sd * rng.standard_normal(2000)
+    transform = gpx.likelihoods.LogNormalTransform()
+    likelihood = gpx.likelihoods.HeteroscedasticGaussian(noise_transform=transform)
+    fit = fit_sites(terms(), likelihood, [(X, y - y.mean())], noise_terms=terms())
+    assert fit.converged
+    assert all(a <= b + 1e-5 for a, b in zip(fit.history[:-1], fit.history[1:], strict=True))
+    mean, variance = fit.predictive_moments(X)
+    assert np.mean(np.abs(np.log(np.sqrt(variance) / sd))) < 0.1
+    covered = np.abs(y - y.mean() - mean) < 1.96 * np.sqrt(variance)
+    for third in (X[:, 0] < 1 / 3, np.abs(X[:, 0] - 0.5) < 1 / 6, X[:, 0] > 2 / 3):
+        assert 0.92 < covered[third].mean() < 0.98
+    # one noise for all rows has less evidence
+    assert fit.bound > fit_sites(terms(), GaussianNoise(0.3), [(X, y - y.mean())]).bound + 100
+    with pytest.raises(InputError, match="has a second process for its noise; give its terms as `noise_terms`"):
+        fit_sites(terms(), likelihood, [(X, y)])
+    with pytest.raises(InputError, match="`noise_terms` are for a heteroscedastic likelihood, got GaussianNoise"):
+        fit_sites(terms(), GaussianNoise(), [(X, y)], noise_terms=terms())
+    with pytest.raises(InputError, match="has a second process for its noise; fit it with"):
+        expected_log_density(likelihood, y, y, y**2)
+
+
+def test_weights_are_frequencies(data):
+    X, _, targets = data
+    y = targets["probit"]
+    w = np.arange(800) % 3 * 1.0
+    likelihood = gpx.likelihoods.Bernoulli()
+    weighted = fit_sites(terms(), likelihood, [(X, y, w)])
+    repeated = fit_sites(terms(), likelihood, [(np.repeat(X, w.astype(int), 0), np.repeat(y, w.astype(int)))])
+    assert np.isclose(weighted.bound, repeated.bound, rtol=1e-6)
+    assert np.allclose(weighted.posterior.mean(X), repeated.posterior.mean(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_one_versus_rest(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (600, 2))
+    names = np.array(["red", "green", "blue"][:n_classes])
+    labels = names[(X[:, 0] * n_classes + 0.2 * rng.standard_normal(600)).clip(0, n_classes - 0.01).astype(int)]
+    seen = set()
+    fit = fit_classes(
+        terms(), Logit(), [(X[:300], labels[:300]), (X[300:], labels[300:])], progress=lambda c, n, e: seen.add(c)
+    )
+    assert list(fit.classes) == sorted(names)
+    assert seen == (set(names) if n_classes > 2 else {"red"})
+    P = fit.probabilities(X)
+    assert P.shape == (600, n_classes)
+    assert np.allclose(P.sum(axis=1), 1)
+    assert (P > 0).all()
+    assert np.mean(fit.classes[P.argmax(axis=1)] == labels) > 0.85
+    # honest: the chance given to the likeliest class is how often it is right
+    assert abs(P.max(axis=1).mean() - np.mean(fit.classes[P.argmax(axis=1)] == labels)) < 0.04
+    with pytest.raises(InputError, match=r"there must be two classes or more, got \['red'\]"):
+        fit_classes(terms(), Logit(), [(X, np.full(600, "red"))])
+
+
+def test_hopeless_and_interrupted_fits_end(data):
+    """One class only, one row, a constant column, an interruption: a model without NaN, or a warning."""
+    X, _, targets = data
+    probit = gpx.likelihoods.Bernoulli()
+    with pytest.warns(FitWarning, match="the limit of 50 rounds"):  # ever larger, ever surer
+        same = fit_sites(terms(), probit, [(X, np.ones(800))])
+    assert np.isfinite(same.bound)
+    assert (same.predictive_moments(X)[0] > 0.9).all()
+    one = fit_sites(terms(), gpx.likelihoods.Poisson(), [(X[:1], np.array([3.0]))])
+    assert np.isfinite(one.predictive_moments(X)).all()
+    flat = fit_sites(terms(), probit, [(np.column_stack([X[:, 0], np.full(800, 0.5)]), targets["probit"])])
+    assert np.isfinite(flat.predictive_moments(X)).all()
+    wild = targets["student-t"].copy()
+    wild[:3] = 1e6
+    robust = fit_sites(terms(), LIKELIHOODS["student-t"](), [(X, wild)], train=False)
+    assert np.abs(robust.posterior.mean(X)).max() < 10
+
+    def interrupt(n, elbo):
+        if n == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(FitWarning, match=r"stopped before they converged \(interrupted\)"):
+        part = fit_sites(terms(), probit, [(X, targets["probit"])], progress=interrupt)
+    assert part.message == "interrupted"
+    assert len(part.history) == 3
+    with pytest.warns(FitWarning, match="the limit of 2 rounds"):
+        fit_sites(terms(), probit, [(X, targets["probit"])], max_rounds=2)
 
 
 def test_gaussian_sites_are_the_closed_form(data):

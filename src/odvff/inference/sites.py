@@ -5,181 +5,316 @@ variance). The Gaussian site with precision w_n = −2b_n and pseudo-target ỹ_
 round is
 
 1. a pass over the rows: Σ E_q log p(y_n|f_n), and the statistics ΦᵀWΦ, ΦᵀWỹ of the sites;
-2. between passes, hyper-parameters by the collapsed bound of the sites (unit noise, weights w): free of N, and with
-the gradient of
-   the ELBO where it starts;
+2. between passes, hyper-parameters by the collapsed bound of the sites (unit noise, weights w), free of N and with the
+   gradient of the ELBO where it starts; parameters of the likelihood at the marginals of a sample of the rows;
 3. q in closed form.
 
 At a fixed point this is the optimum of the ELBO over q. A full step may overshoot: if the ELBO falls, the round is
 taken back and repeated with half the step, on statistics that are averaged, (1−ρ) old + ρ new, as natural parameters
 are.
+
+**Two processes.** With GPJax's heteroscedastic Gaussian, y = f + ε with Var ε a function of a second process g, both
+have their sites, from the same pass. The level of g is not near zero, so the mean of its pseudo-targets is taken off.
 """
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from odvff.arrays import in_double_precision
+from odvff.arrays import Array
 from odvff.checks import matrix, vector, whole
 from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed import CollapsedBound, Evaluation
-from odvff.inference.fit import LENGTHSCALE
-from odvff.likelihoods import expected_log_density
+from odvff.inference.fit import LENGTHSCALE, FitWarning
+from odvff.inference.site_likelihood import BLOCK_ROWS, SiteLikelihood, noise_variance
+from odvff.likelihoods import predictive_moments
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import fill_features, orthogonal, outside
 from odvff.terms import Sum, Term
 
-BLOCK_ROWS, WARM_UP = 4096, 3
+SAMPLE_ROWS, WARM_UP = 20_000, 3
 VARIANCE = (1e-6, 1e6)
+SMALLEST_STEP = 1e-4
 
 
 @dataclass(frozen=True)
 class SiteFit:
-    """The posterior, its ELBO after every round, and how it ended."""
+    """The posterior, the likelihood with its parameters, the ELBO after every round, and how it ended.
+
+    With a second process for the noise: `noise_offset` plus a process with `noise_posterior`.
+    """
 
     posterior: Posterior
     likelihood: Any
     bound: float
     history: tuple[float, ...]
     converged: bool
+    message: str
+    noise_posterior: Posterior | None = None
+    noise_offset: float = 0.0
 
     @property
     def terms(self) -> Sum:
         return self.posterior.terms
 
+    def predictive_moments(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of y at the rows of X; for 0 and 1 the mean is the probability of 1."""
+        mean, variance = self.posterior.predict(X)
+        if self.noise_posterior is None:
+            return predictive_moments(self.likelihood, mean, variance)
+        g, v = self.noise_posterior.predict(X)
+        return mean, variance + noise_variance(self.likelihood, self.noise_offset + g, v)
+
 
 def fit_sites(
     terms: Sum | Iterable[Term],
     likelihood: Any,
-    chunks: list[tuple[Any, Any]],
+    chunks: Iterable[tuple[Any, ...]],
     *,
+    noise_terms: Sum | Iterable[Term] | None = None,
     train: bool = True,
     max_rounds: int = 50,
     tolerance: float = 1e-6,
     progress: Callable[[int, float], None] | None = None,
 ) -> SiteFit:
-    """Fit q, and the kernels' hyper-parameters if `train`, to the rows of the chunks `(X, y)`, read once a round.
+    """Fit q, and all hyper-parameters if `train`, to the rows of the chunks `(X, y)` or `(X, y, weights)`.
 
-    The likelihood is one of GPJax's with its parameters as they are. Ends when a round raises the ELBO by less than
-    `tolerance` nats a row.
+    The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process. Ends
+    when a round raises the ELBO by less than `tolerance` nats a row. Interrupting (Ctrl-C) returns what was reached.
     """
-    terms = Sum.of(terms)
-    rows = _Rows(terms, likelihood, chunks)
     max_rounds = whole(max_rounds, "max_rounds", at_least=1, remedy="ten to fifty are usual")
-    # no sites: q is the prior
-    parameters, q, accepted = rows.parameters(), rows.prior(), rows.no_sites()
-    step, converged = 1.0, False
+    originals = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
+    rows = _Data(chunks)
+    model = SiteLikelihood(likelihood, len(originals))
+    latents = [_Latent(t, rows, centred=i > 0) for i, t in enumerate(originals)]
+    message = f"the limit of {max_rounds} rounds"
     with threadpool_limits(1, user_api="blas"):
-        elbo, fresh = rows.round(q, parameters)
-        history = [elbo]
-        for _ in range(max_rounds):
-            statistics = _average(accepted, fresh, step)
-            bound = CollapsedBound(rows.terms, statistics)
-            # sites of the prior say little about hyper-parameters: let q settle first
-            learn = train and len(history) > WARM_UP
-            new_parameters = parameters + step * (_improve(bound, parameters) - parameters) if learn else parameters
-            new_q = bound(np.append(new_parameters, 0.0))
-            elbo, new_fresh = rows.round(new_q, new_parameters)
-            gain = elbo - history[-1]
-            if not gain > -1e-9 * rows.n_rows:
-                step /= 2
-                if step < 1e-4:
-                    break
-                continue
-            q, parameters, accepted, fresh = new_q, new_parameters, statistics, new_fresh
-            history.append(elbo)
-            if progress is not None:
-                progress(len(history) - 1, elbo)
-            if gain < tolerance * rows.n_rows and step == 1.0 and learn == train:
-                converged = True
-                break
-            step = min(1.0, 2 * step)
-    fitted = rows.terms_at(parameters)
-    own = Sum(tuple(replace(t, kernel=new.kernel) for t, new in zip(terms, fitted, strict=True)))
-    posterior = Posterior(own, q.mean, q.inverse_root.T)
-    return SiteFit(posterior, likelihood, history[-1], tuple(history), converged)
-
-
-class _Rows:
-    """The data as a round sees it."""
-
-    def __init__(self, terms: Sum, likelihood: Any, chunks: list[tuple[Any, Any]]):
-        self.terms = Sum(tuple(orthogonal(term) for term in terms))
-        self.likelihood = likelihood
-        self.chunks = []
-        for X, y in chunks:
-            X = matrix(X, "X")
-            self.chunks.append((X, vector(y, "y", size=len(X))))
-        self.n_rows = sum(len(X) for X, _ in self.chunks)
-        if self.n_rows == 0:
-            raise InputError("there are no rows to fit to.")
-        self._template = CollapsedBound(self.terms, self.no_sites())
-
-    def no_sites(self) -> Statistics:
-        """The statistics of sites that say nothing."""
-        n = self.terms.Kuu().size
-        return Statistics(np.zeros((n + 2, n + 2)), n, self.n_rows, _no_rows(self.chunks[0][0]))
-
-    def prior(self) -> Evaluation:
-        n = self.terms.Kuu().size
-        return Evaluation(0.0, np.zeros(0), np.zeros(n), np.eye(n), np.zeros(len(self.terms)))
-
-    def parameters(self) -> Any:
-        """Logarithms of the hyper-parameters that the terms came with."""
-        return np.concatenate([block.parameters() for block in self._template.blocks])
-
-    def terms_at(self, parameters: Any) -> Sum:
-        return self._template.terms_at(np.append(parameters, 0.0))
-
-    def round(self, q: Evaluation, parameters: Any) -> tuple[float, Statistics]:
-        """The ELBO of q, and the statistics of the sites at its marginals.
-
-        Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved.
-        """
-        m, root = q.mean, q.inverse_root.T
-        terms = self.terms_at(parameters)
-        C = terms.Kuu().factor()
-        n, layout = C.size, C.slices
-        moments, total, kept = np.zeros((n + 2, n + 2)), 0.0, _no_rows(self.chunks[0][0])
-        for X, y in self.chunks:
-            for start in range(0, len(X), BLOCK_ROWS):
-                x, target = X[start : start + BLOCK_ROWS], y[start : start + BLOCK_ROWS]
-                psi = C.solve(terms.Kuf(x))
-                mean = m @ psi
-                variance = residual_variance(terms.variances(x), psi) + ((root.T @ psi) ** 2).sum(axis=0)
-                value, a, b = _expectations(self.likelihood, target, mean, variance)
-                total += value
-                w = np.where(np.abs(b) > 1e-12, -2 * b, 1e-12)
-                pull = w * mean + a  # w ỹ
-                out = outside(terms, x)
-                if out.any():
-                    kept = kept + Rows(x[out], (pull / w)[out, None], w[out])
-                inside = ~out
-                Z = np.empty((n + 1, int(inside.sum())))
-                for term, s in zip(terms, layout, strict=True):
-                    fill_features(term, x[inside], Z[s])
-                Z[n] = 1.0
-                moments[: n + 1, : n + 1] += (Z * w[inside]) @ Z.T
-                moments[: n + 1, n + 1] += Z @ pull[inside]
-        kl = 0.5 * ((root**2).sum() - 2 * np.log(np.abs(np.diagonal(root))).sum() - n + m @ m)
-        if not np.isfinite(total):
+        now = _Guess(tuple(latent.start(np.log(rows.variance / 2)) for latent in latents), model.start)
+        elbo, fresh = _round(latents, model, rows, now)
+        if not np.isfinite(elbo):
             raise NumericalError(
                 "the expected log-likelihood is not finite; the likelihood may not suit y (counts for Poisson, 0 and 1 "
                 "for Bernoulli)."
             )
-        return float(total - kl), Statistics(moments, n, self.n_rows, kept)
+        history, step = [elbo], 1.0
+        try:
+            while len(history) <= max_rounds:
+                # sites of the prior say little about hyper-parameters: let q settle first
+                learn = train and len(history) > WARM_UP
+                new = _next(latents, model, now, fresh, step, learn)
+                elbo, new_fresh = _round(latents, model, rows, new)
+                gain = elbo - history[-1]
+                if not gain > -1e-9 * rows.weight:  # also if it is NaN
+                    step /= 2
+                    if step < SMALLEST_STEP:
+                        message = "no step raised the ELBO any further"
+                        break
+                    continue
+                now, fresh = new, new_fresh
+                history.append(elbo)
+                if progress is not None:
+                    progress(len(history) - 1, elbo)
+                if gain < tolerance * rows.weight and step == 1.0 and learn == train:
+                    message = "converged"
+                    break
+                step = min(1.0, 2 * step)
+        except KeyboardInterrupt:
+            message = "interrupted"
+    if message != "converged":
+        warnings.warn(
+            f"the sites stopped before they converged ({message}); the ELBO is {history[-1]:.6g}. Raise `max_rounds`, "
+            "or use the model as it is if the ELBO no longer rises.",
+            FitWarning,
+            stacklevel=2,
+        )
+    posteriors = [lat.posterior(own, g) for lat, own, g in zip(latents, originals, now.latents, strict=True)]
+    return SiteFit(
+        posteriors[0],
+        model.likelihood(now.likelihood),
+        history[-1],
+        tuple(history),
+        message == "converged",
+        message,
+        posteriors[1] if len(posteriors) == 2 else None,
+        now.latents[-1].offset,
+    )
 
 
-def _no_rows(X: Any) -> Rows:
-    return Rows(np.zeros((0, X.shape[1])), np.zeros((0, 1)), np.zeros(0))
+class _Data:
+    """Rows with weights, a block at a time, and which of them make up the sample."""
+
+    def __init__(self, chunks: Iterable[tuple[Any, ...]]):
+        self.chunks = []
+        for chunk in chunks:
+            X = matrix(chunk[0], "X")
+            y = vector(chunk[1], "y", size=len(X))
+            given = len(chunk) > 2 and chunk[2] is not None
+            self.chunks.append((X, y, vector(chunk[2], "weights", size=len(X)) if given else np.ones(len(X))))
+        self.n_rows = sum(len(X) for X, _, _ in self.chunks)
+        self.weight = float(sum(w.sum() for _, _, w in self.chunks))
+        if not self.weight > 0:
+            raise InputError("there are no rows to fit to.")
+        self.n_columns = self.chunks[0][0].shape[1]
+        mean = sum(w @ y for _, y, w in self.chunks) / self.weight
+        self.variance = max(float(sum(w @ (y - mean) ** 2 for _, y, w in self.chunks) / self.weight), 1e-12)
+        chosen = np.zeros(self.n_rows, dtype=bool)
+        chosen[np.random.default_rng(0).permutation(self.n_rows)[:SAMPLE_ROWS]] = True
+        self._chosen = chosen
+
+    def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
+        """(X, y, weights, in the sample?) of a few thousand rows."""
+        before = 0
+        for X, y, w in self.chunks:
+            for start in range(0, len(X), BLOCK_ROWS):
+                rows = slice(start, start + BLOCK_ROWS)
+                yield X[rows], y[rows], w[rows], self._chosen[before + start : before + start + len(X[rows])]
+            before += len(X)
+
+    def no_rows(self) -> Rows:
+        return Rows(np.zeros((0, self.n_columns)), np.zeros((0, 1)), np.zeros(0))
+
+
+@dataclass(frozen=True)
+class _LatentGuess:
+    """What is believed of one process: hyper-parameters (logarithms), q(u), the level, and the sites behind them."""
+
+    parameters: Any
+    q: Evaluation
+    offset: float
+    sites: Statistics
+
+
+@dataclass(frozen=True)
+class _Guess:
+    latents: tuple[_LatentGuess, ...]
+    likelihood: Any  # flat parameters
+
+
+@dataclass(frozen=True)
+class _Fresh:
+    """What a pass brings: sites at the current marginals, and the marginals of the sample."""
+
+    sites: tuple[Statistics, ...]
+    sample: tuple[Any, ...]  # y, weights, means and variances
+
+
+class _Latent:
+    """One process as a round sees it."""
+
+    def __init__(self, terms: Sum, rows: _Data, *, centred: bool):
+        self.terms = Sum(tuple(orthogonal(term) for term in terms))
+        self.centred = centred
+        self.size = self.terms.Kuu().size
+        self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
+        self._template = CollapsedBound(self.terms, self._no_sites)
+        self._limits = []
+        for block in self._template.blocks:
+            self._limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE)]
+
+    def start(self, level: float) -> _LatentGuess:
+        """The prior, with the hyper-parameters that the terms came with."""
+        n = self.size
+        prior = Evaluation(0.0, np.zeros(0), np.zeros(n), np.eye(n), np.zeros(len(self.terms)))
+        parameters = np.concatenate([block.parameters() for block in self._template.blocks])
+        return _LatentGuess(parameters, prior, level if self.centred else 0.0, self._no_sites)
+
+    def terms_at(self, parameters: Any) -> Sum:
+        return self._template.terms_at(np.append(parameters, 0.0))
+
+    def next(self, now: _LatentGuess, fresh: Statistics, step: float, learn: bool) -> _LatentGuess:
+        """Sites averaged with fresh ones, then hyper-parameters and q."""
+        sites = _average(now.sites, fresh, step)
+        offset = sites.mean() if self.centred else 0.0
+        bound = CollapsedBound(self.terms, sites.standardised(offset, 1.0) if self.centred else sites)
+        parameters = now.parameters
+        if learn:
+            parameters = parameters + step * (self._improve(bound, parameters) - parameters)
+        return _LatentGuess(parameters, bound(np.append(parameters, 0.0)), offset, sites)
+
+    def _improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 15) -> Any:
+        """A few steps of L-BFGS-B on the collapsed bound of the sites, with unit noise."""
+
+        def loss(p: Any) -> tuple[float, Any]:
+            evaluation = bound(np.append(p, 0.0))
+            return -evaluation.value, -evaluation.gradient[:-1]
+
+        start = np.clip(parameters, *np.transpose(self._limits))
+        options = {"maxiter": max_iter}
+        return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=self._limits, options=options).x
+
+    def posterior(self, own: Sum, guess: _LatentGuess) -> Posterior:
+        """On the user's own features: their whitened coordinates are those of the statistics."""
+        fitted = self.terms_at(guess.parameters)
+        terms = Sum(tuple(replace(t, kernel=new.kernel) for t, new in zip(own, fitted, strict=True)))
+        return Posterior(terms, guess.q.mean, guess.q.inverse_root.T)
+
+
+def _next(
+    latents: list[_Latent], model: SiteLikelihood, now: _Guess, fresh: _Fresh, step: float, learn: bool
+) -> _Guess:
+    likelihood = now.likelihood
+    if learn:
+        likelihood = likelihood + step * (model.improve(likelihood, fresh.sample) - likelihood)
+    processes = zip(latents, now.latents, fresh.sites, strict=True)
+    return _Guess(tuple(latent.next(guess, sites, step, learn) for latent, guess, sites in processes), likelihood)
+
+
+def _round(latents: list[_Latent], model: SiteLikelihood, rows: _Data, now: _Guess) -> tuple[float, _Fresh]:
+    """The ELBO of a guess, and the statistics of the sites at its marginals.
+
+    Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved.
+    """
+    terms = [latent.terms_at(guess.parameters) for latent, guess in zip(latents, now.latents, strict=True)]
+    factors = [t.Kuu().factor() for t in terms]
+    moments = [np.zeros((C.size + 2,) * 2) for C in factors]
+    kept = [rows.no_rows() for _ in latents]
+    total, sample = 0.0, []
+    for x, y, weights, chosen in rows.blocks():
+        marginals = [_marginals(t, C, guess, x) for t, C, guess in zip(terms, factors, now.latents, strict=True)]
+        means, variances = (np.stack(part) for part in zip(*marginals, strict=True))
+        value, a, b = model.expectations(now.likelihood, y, weights, means, variances)
+        total += value
+        sample.append((y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]))
+        w = np.where(np.abs(b) > 1e-12, -2 * b, 1e-12)
+        pull = w * means + a  # w ỹ
+        for i, (t, C) in enumerate(zip(terms, factors, strict=True)):
+            out = outside(t, x)
+            if out.any():
+                kept[i] = kept[i] + Rows(x[out], (pull[i] / w[i])[out, None], w[i, out])
+            _add(moments[i], t, C, x[~out], w[i, ~out], pull[i, ~out])
+    sites = tuple(Statistics(m, C.size, rows.n_rows, k) for m, C, k in zip(moments, factors, kept, strict=True))
+    joined = tuple(np.concatenate(part, axis=-1) for part in zip(*sample, strict=True))
+    return float(total - sum(_kl(guess.q) for guess in now.latents)), _Fresh(sites, joined)
+
+
+def _marginals(terms: Sum, C: Any, guess: _LatentGuess, x: Any) -> tuple[Any, Any]:
+    psi = C.solve(terms.Kuf(x))
+    spread = ((guess.q.inverse_root @ psi) ** 2).sum(axis=0)
+    return guess.offset + guess.q.mean @ psi, residual_variance(terms.variances(x), psi) + spread
+
+
+def _add(moments: Any, terms: Sum, C: Any, x: Any, w: Any, pull: Any) -> None:
+    """Σ w z zᵀ for z = (φ̂, 1) and Σ z wỹ. (Σ wỹ² would just add a constant to the bound.)"""
+    n = C.size
+    Z = np.empty((n + 1, len(x)))
+    for term, s in zip(terms, C.slices, strict=True):
+        fill_features(term, x, Z[s])
+    Z[n] = 1.0
+    moments[: n + 1, : n + 1] += (Z * w) @ Z.T
+    moments[: n + 1, n + 1] += Z @ pull
+
+
+def _kl(q: Evaluation) -> float:
+    """½[tr S − log|S| − |β| + mᵀm]."""
+    root = q.inverse_root
+    return float(0.5 * ((root**2).sum() - 2 * np.log(np.abs(np.diagonal(root))).sum() - len(root) + q.mean @ q.mean))
 
 
 def _average(old: Statistics, new: Statistics, step: float) -> Statistics:
@@ -189,28 +324,3 @@ def _average(old: Statistics, new: Statistics, step: float) -> Statistics:
     if step == 1.0:
         rows = new.outside
     return replace(new, moments=(1 - step) * old.moments + step * new.moments, outside=rows)
-
-
-def _improve(bound: CollapsedBound, parameters: Any, max_iter: int = 15) -> Any:
-    """A few steps of L-BFGS-B on the collapsed bound of the sites, with unit noise."""
-    limits = []
-    for block in bound.blocks:
-        limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE)]
-
-    def loss(p: Any) -> tuple[float, Any]:
-        evaluation = bound(np.append(p, 0.0))
-        return -evaluation.value, -evaluation.gradient[:-1]
-
-    start = np.clip(parameters, [low for low, _ in limits], [high for _, high in limits])
-    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": max_iter}).x
-
-
-@in_double_precision
-def _expectations(likelihood: Any, y: Any, mean: Any, variance: Any) -> tuple[float, Any, Any]:
-    """Σ E log p, and its derivatives with respect to the means and the variances."""
-
-    def total(mean: Any, variance: Any) -> Any:
-        return expected_log_density(likelihood, y, mean, variance).sum()
-
-    value, (a, b) = jax.value_and_grad(total, argnums=(0, 1))(jnp.asarray(mean), jnp.asarray(variance))
-    return float(value), np.asarray(a), np.asarray(b)

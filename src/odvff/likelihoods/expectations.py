@@ -60,8 +60,8 @@ def _noise(likelihood: Any) -> GaussianNoise | None:
         )
     if isinstance(likelihood, gpjax.likelihoods.AbstractHeteroscedasticLikelihood):
         raise InputError(
-            f"{type(likelihood).__name__} has a second process for its noise, which one posterior cannot hold; use "
-            "odvff.inference.heteroscedastic.fit_heteroscedastic."
+            f"{type(likelihood).__name__} has a second process for its noise; fit it with "
+            "odvff.inference.sites.fit_sites and `noise_terms`."
         )
     if type(likelihood) is gpjax.likelihoods.Gaussian:
         return GaussianNoise(parameter(likelihood.obs_stddev) ** 2)
