@@ -10,6 +10,8 @@ then the bound's derivatives with respect to these sums, pulled back through eac
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -24,7 +26,7 @@ from odvff.checks import matrix, positive, vector, whole
 from odvff.errors import InputError
 from odvff.inference.fit import Fit
 from odvff.inference.grouped import whiten
-from odvff.inference.trainable import take_apart, take_terms_apart
+from odvff.inference.trainable import Recipe, named_like, take_apart, take_terms_apart
 from odvff.likelihoods import GaussianNoise
 from odvff.linalg import Dense
 from odvff.posterior import Posterior
@@ -62,38 +64,61 @@ class ChunkedBound:
         self.weight, self.squares = float(w.sum()), float(w @ y**2)
         chunk_rows = min(whole(chunk_rows, "chunk_rows", at_least=1, remedy="4096 is a good choice"), len(X))
         self._chunks = list(_padded(X, y, w, chunk_rows))
-        term_parameters, self._terms = take_terms_apart(terms, locations=train_locations)
-        noise_parameters, self._noise = take_apart(GaussianNoise(positive(noise, "noise")))
-        self._gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
-        free_gamma = self._gamma if train_locations else None
-        tree = {"terms": term_parameters, "noise": noise_parameters, "gamma": free_gamma}
-        self.start, self._unravel = ravel_pytree(tree)
-        self.start = np.asarray(self.start)
-        self.size = terms.Kuu().size
-        self._sums = jax.jit(self._chunk_sums)
-        self._final = jax.jit(jax.value_and_grad(self._bound, argnums=(0, 1, 2, 3)))
-        self._pull = jax.jit(self._pull_back)
+        self._original = terms
+        term_parameters, terms_recipe = take_terms_apart(terms, locations=train_locations)
+        noise_parameters, noise_recipe = take_apart(GaussianNoise(positive(noise, "noise")))
+        gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
+        tree = {"terms": term_parameters, "noise": noise_parameters, "gamma": gamma if train_locations else None}
+        self._fixed = None if train_locations else gamma
+        flat, self._unravel = ravel_pytree(tree)
+        self.start = np.asarray(flat)
+        self._model = _Model(terms_recipe, noise_recipe, terms.Kuu().size)
 
     @in_double_precision
     def __call__(self, parameters: Any) -> tuple[float, Any]:
         """The bound and its gradient."""
-        p = jnp.asarray(parameters)
-        totals = self._totals(p)
-        value, (gradient, *upstream) = self._final(p, *totals)
+        p = self._unravel(jnp.asarray(parameters))
+        value, (gradient, *upstream) = _bound(
+            self._model, p, self._fixed, *self._totals(p), (self.weight, self.squares)
+        )
         for chunk in self._chunks:
-            gradient = gradient + self._pull(p, *chunk, tuple(upstream))
-        return float(value), np.asarray(gradient)
+            more = _pull_back(self._model, p, self._fixed, chunk, tuple(upstream))
+            gradient = jax.tree.map(jnp.add, gradient, more)
+        return float(value), np.asarray(ravel_pytree(gradient)[0])
 
     def _totals(self, p: Any) -> Any:
-        return jax.tree.map(lambda *parts: sum(parts), *(self._sums(p, *chunk) for chunk in self._chunks))
+        sums = (_chunk_sums(self._model, p, self._fixed, chunk) for chunk in self._chunks)
+        return jax.tree.map(lambda *parts: sum(parts), *sums)
 
-    def _parts(self, p: Any) -> tuple[Sum, Any, Any]:
-        tree = self._unravel(p)
-        gamma = self._gamma if tree["gamma"] is None else tree["gamma"]
-        return self._terms(tree["terms"]), self._noise(tree["noise"]).variance, gamma
+    @in_double_precision
+    def posterior(self, parameters: Any) -> tuple[Posterior, float]:
+        """The optimal posterior at these parameters, and its noise."""
+        p = self._unravel(jnp.asarray(parameters))
+        terms, noise, gamma = self._model.parts(p, self._fixed)
+        G, g, _ = self._totals(p)
+        n = self._model.size
+        lower = np.linalg.cholesky(np.eye(n) + np.asarray(G)[:n, :n] / float(noise))
+        root = np.triu(np.linalg.inv(lower).T)
+        solution = np.asarray(self._model.solve(terms, noise, gamma, G, g))
+        terms = named_like(terms, self._original)
+        return Posterior(terms, solution[:n], root, gamma, None if gamma is None else solution[n:]), float(noise)
 
-    def _chunk_sums(self, p: Any, X: Any, y: Any, w: Any) -> Any:
-        terms, _, gamma = self._parts(p)
+
+@dataclass(frozen=True)
+class _Model:
+    """What is compiled: the model without its numbers."""
+
+    terms: Recipe
+    noise: Recipe
+    size: int  # |β|
+
+    def parts(self, p: Any, fixed: Any) -> tuple[Sum, Any, Any]:
+        return self.terms(p["terms"]), self.noise(p["noise"]).variance, fixed if p["gamma"] is None else p["gamma"]
+
+    def sums(self, p: Any, fixed: Any, chunk: Any) -> Any:
+        """G, g and κ of a chunk."""
+        terms, _, gamma = self.parts(p, fixed)
+        X, y, w = chunk
         if gamma is None:
             z = whiten(terms, X)
         else:
@@ -102,23 +127,20 @@ class ChunkedBound:
             z = jnp.concatenate([psi[:, :n], terms.covariance(gamma, X) - psi[:, n:].T @ psi[:, :n]])
         return (z * w) @ z.T, z @ (w * y), w @ terms.variances(X)
 
-    def _pull_back(self, p: Any, X: Any, y: Any, w: Any, upstream: Any) -> Any:
-        _, back = jax.vjp(lambda p: self._chunk_sums(p, X, y, w), p)
-        return back(upstream)[0]
-
-    def _bound(self, p: Any, G: Any, g: Any, kappa: Any) -> Any:
-        terms, noise, gamma = self._parts(p)
+    def bound(self, p: Any, G: Any, g: Any, kappa: Any, fixed: Any, totals: Any) -> Any:
+        terms, noise, gamma = self.parts(p, fixed)
+        weight, squares = totals
         n = self.size
         lower = jnp.linalg.cholesky(jnp.eye(n) + G[:n, :n] / noise)
-        mean = self._solve(terms, noise, gamma, G, g)
+        mean = self.solve(terms, noise, gamma, G, g)
         return -0.5 * (
-            self.weight * jnp.log(2 * jnp.pi * noise)
+            weight * jnp.log(2 * jnp.pi * noise)
             + 2 * jnp.sum(jnp.log(jnp.diagonal(lower)))
-            + (self.squares - g @ mean) / noise
+            + (squares - g @ mean) / noise
             + (kappa - jnp.trace(G[:n, :n])) / noise
         )
 
-    def _solve(self, terms: Sum, noise: Any, gamma: Any, G: Any, g: Any) -> Any:
+    def solve(self, terms: Sum, noise: Any, gamma: Any, G: Any, g: Any) -> Any:
         """(G + σ² blockdiag(I, K̃))⁻¹ g: m and a_γ. The jitter on K̃ makes the bound lower, never higher."""
         penalty = jnp.eye(self.size)
         if gamma is not None:
@@ -128,18 +150,22 @@ class ChunkedBound:
             penalty = jax.scipy.linalg.block_diag(penalty, residual)
         return Dense(G / noise + penalty, jitter=0.0).solve(g / noise)
 
-    @in_double_precision
-    def posterior(self, parameters: Any) -> tuple[Posterior, float]:
-        """The optimal posterior at these parameters, and its noise."""
-        p = jnp.asarray(parameters)
-        terms, noise, gamma = self._parts(p)
-        G, g, _ = self._totals(p)
-        n = self.size
-        lower = np.linalg.cholesky(np.eye(n) + np.asarray(G)[:n, :n] / float(noise))
-        root = np.triu(np.linalg.inv(lower).T)
-        solution = np.asarray(self._solve(terms, noise, gamma, G, g))
-        q = Posterior(terms, solution[:n], root, gamma, None if gamma is None else solution[n:])
-        return q, float(noise)
+
+@partial(jax.jit, static_argnums=0)
+def _chunk_sums(model: _Model, p: Any, fixed: Any, chunk: Any) -> Any:
+    return model.sums(p, fixed, chunk)
+
+
+@partial(jax.jit, static_argnums=0)
+def _bound(model: _Model, p: Any, fixed: Any, G: Any, g: Any, kappa: Any, totals: Any) -> Any:
+    """The bound, and its derivatives with respect to the parameters and the sums."""
+    return jax.value_and_grad(model.bound, argnums=(0, 1, 2, 3))(p, G, g, kappa, fixed, totals)
+
+
+@partial(jax.jit, static_argnums=0)
+def _pull_back(model: _Model, p: Any, fixed: Any, chunk: Any, upstream: Any) -> Any:
+    _, back = jax.vjp(lambda p: model.sums(p, fixed, chunk), p)
+    return back(upstream)[0]
 
 
 def fit_chunked(
