@@ -43,7 +43,7 @@ def statistics() -> None:
                 "collect": lambda terms=terms, X=X, y=y, engine=engine: collect(terms, [(X, y)], engine=engine),
                 "product": lambda ready=ready: ready.T @ ready,
             },
-            3,
+            7,
         )
         product = t["product"] * 1_000_000 / len(ready)
         print(f"D={D}, F={F}, |β|={n}, N=1,000,000: {engine} {t['collect']:.2f} s, Phi.T @ Phi {product:.2f} s")
