@@ -3,9 +3,10 @@
 import sys
 
 from benchmarks.core import CORE
+from benchmarks.peers import PEERS
 from benchmarks.quality import QUALITY
 
-BENCHMARKS = {**CORE, **QUALITY}
+BENCHMARKS = {**CORE, **QUALITY, **PEERS}
 
 
 def main(arguments: list[str]) -> int:

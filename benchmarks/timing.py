@@ -5,7 +5,6 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-
 # BLAS threads spin for a while after a product, and would take their core from what comes next
 PAUSE = 0.3
 
