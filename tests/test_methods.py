@@ -1,10 +1,12 @@
 """The methods by name: all fit the same data, all return the same kind of thing."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from odvff import InputError, Posterior
-from odvff.inference import Fit
+from odvff.inference import Fit, FitWarning
 from odvff.methods import INFERENCE, Options, fit_method
 
 
@@ -52,6 +54,54 @@ def test_bounds_are_ordered(data):
     bounds = {m: fit_method(m, X, y, options).fit.bound for m in ("exact", "sgpr", "vff", "odvff")}
     assert bounds["vff"] <= bounds["odvff"] <= bounds["exact"] + 0.5
     assert bounds["sgpr"] <= bounds["exact"] + 0.5
+
+
+def test_refinement_raises_the_bound_and_says_so(data):
+    X, y, *_ = data
+    plain, refined = (
+        fit_method("odvff", X, y, Options(n_harmonics=2, n_gamma=10, refine=refine, max_iter=30))
+        for refine in (False, True)
+    )
+    assert refined.fit.bound > plain.fit.bound
+    assert "raised the bound by" in refined.report[-1]
+    assert np.abs(refined.fit.posterior.gamma - plain.fit.posterior.gamma).max() > 1e-4
+
+
+def test_held_out_rows_are_scored(data):
+    X, y, *_ = data
+    options = Options(inference="stochastic", n_harmonics=4, n_steps=400, batch_size=50, held_out=0.2, patience=100)
+    named = fit_method("vff", X, y, options)
+    assert [step for step, _ in named.scores][:2] == [50, 100]
+    assert max(score for _, score in named.scores) > named.scores[0][1]
+    assert "steps" in named.report[-1]
+
+
+@pytest.mark.parametrize("method", ["odvff", "sgpr", "svgp"])
+@pytest.mark.parametrize(
+    "case", ["constant", "duplicated columns", "one row", "few rows", "outlier", "constant column"]
+)
+def test_hopeless_data_end_with_a_sensible_model(method, case):
+    rng = np.random.default_rng(6)
+    n = {"one row": 1, "few rows": 4}.get(case, 60)
+    X = rng.uniform(0, 1, (n, 2))
+    y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+    if case == "constant":
+        y[:] = 0.0
+    if case == "duplicated columns":
+        X[:, 1] = X[:, 0]
+    if case == "outlier":
+        y[7] = 1e6
+    if case == "constant column":
+        X[:, 1] = 0.5
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = fit_method(method, X, y, Options(n_steps=100, n_beta=10, max_iter=20)).fit
+    mean, variance = fit.posterior.predict(X)
+    assert np.isfinite(mean).all()
+    assert (variance >= 0).all()
+    assert np.isfinite(fit.bound)
+    assert fit.noise > 0
+    assert all(issubclass(w.category, FitWarning) for w in caught), [str(w.message) for w in caught]
 
 
 def test_auto_says_what_it_chose(data):

@@ -50,16 +50,19 @@ def concatenate(parts: Iterable[Array], axis: int = 0) -> Array:
     return namespace(*parts).concatenate(parts, axis=axis)
 
 
-SMALL = 4
-"""Up to this size JAX gets triangular algebra written out: it fuses, and may be batched, as LAPACK calls may not."""
+def _is_mapped(value: Any) -> bool:
+    """Is JAX mapping over this value? LAPACK calls would then be batched, which they must not: small ones are written
+    out. (JAX has no public name for it; a test looks at the programs that come of it.)
+    """
+    return is_traced(value) and type(value).__name__ == "BatchTracer"
 
 
 def cholesky(matrix: Array) -> Array:
     """The lower triangular L with L Lᵀ = matrix. NumPy raises `LinAlgError` if there is none, JAX gives NaN."""
     xp = namespace(matrix)
-    n = matrix.shape[0]
-    if xp is np or n > SMALL:
+    if not _is_mapped(matrix):
         return xp.linalg.cholesky(matrix)
+    n = matrix.shape[0]
     L = [[xp.zeros(()) for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for i in range(j, n):
@@ -75,7 +78,7 @@ def solve_triangular(matrix: Array, b: Array, *, lower: bool = True, transpose: 
         # BLAS counts by columns, NumPy by rows: solve the transposed system from the right, and nothing is copied
         solved = dtrsm(1.0, matrix.T, columns.T, side=1, lower=not lower, trans_a=transpose).T
         return solved[:, 0] if b.ndim == 1 else solved
-    if matrix.shape[0] <= SMALL:
+    if _is_mapped(matrix):
         return _substitute(matrix.T if transpose else matrix, b, forward=lower != transpose)
     import jax.scipy.linalg as jsl
 

@@ -65,6 +65,9 @@ class Options:
     n_steps: int = 8000
     learning_rate: float = 0.01
     natural_step: float = 0.1
+    held_out: float = 0.0  # share of the rows that stochastic training keeps apart and scores
+    patience: int | None = None  # steps without a better score after which it stops
+    refine: bool = False  # collapsed odvff: move γ and all hyper-parameters together in the end
     max_iter: int = 200
     seed: int = 0
 
@@ -75,6 +78,7 @@ class Named:
 
     fit: Fit
     report: tuple[str, ...]
+    scores: tuple[tuple[int, float], ...] = ()  # of stochastic training: (step, mean log density of the held-out rows)
 
 
 def fit_method(
@@ -99,8 +103,12 @@ def fit_method(
     inference = allowed[0] if options.inference == "auto" else options.inference
     if inference not in allowed:
         raise InputError(f"{method} is fitted by {' or '.join(allowed)} inference, got inference={inference!r}.")
+    if not 0 <= options.held_out < 1:
+        raise InputError(f"held_out is a share of the rows, from 0 up to 1, got {options.held_out!r}; 0.1 is usual.")
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
+    if len(X) == 0:
+        raise InputError("there are no rows to fit to.")
     problem = _Problem(X, y, options, progress)
     if method == "exact":
         return problem.exact()
@@ -181,7 +189,19 @@ class _Problem:
             else:
                 decoupled = add_inducing(fit, [(self.X, self.y)], self._gamma(fit.terms), least_gain=least)
                 fit, report = decoupled.fit, [*report, decoupled.report]
+        if self.options.refine and fit.posterior.gamma is not None:
+            fit = self._refined(fit, report)
         return Named(fit, tuple(report))
+
+    def _refined(self, fit: Fit, report: list[str]) -> Fit:
+        """γ, kernels and noise moved together, from where the two stages ended."""
+        from odvff.inference.chunked import ChunkedBound, fit_chunked
+
+        bound = ChunkedBound(fit.terms, fit.noise, self.X, self.y, gamma=fit.posterior.gamma)
+        refined = fit_chunked(bound, max_iter=self.options.max_iter, progress=self.progress)
+        gain = refined.bound - fit.bound
+        report.append(f"moving points and hyper-parameters together raised the bound by {max(gain, 0.0):.3g} nats")
+        return refined if gain > 0 else fit
 
     def stochastic(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
         from odvff.inference.stochastic import Trainer, minibatches
@@ -190,20 +210,29 @@ class _Problem:
         if isinstance(terms.terms[0].features, Fourier):
             kernels, self._noise = self.start()
             terms = Sum(tuple(replace(t, kernel=k) for t, k in zip(terms, kernels, strict=True)))
+        n_held = int(o.held_out * len(self.X))
+        order = np.random.default_rng(o.seed).permutation(len(self.X))
+        held, rows = order[:n_held], np.sort(order[n_held:])
         trainer = Trainer(
             terms,
             GaussianNoise(self._noise),
-            len(self.X),
+            len(rows),
             gamma=self._gamma(terms) if gamma else None,
             learning_rate=o.learning_rate,
             natural_step=o.natural_step,
         )
-        batches = minibatches(self.X, self.y, min(o.batch_size, len(self.X)), seed=o.seed)
-        trained = trainer.run(batches, o.n_steps, on_block=self._show)
+        trained = trainer.run(
+            minibatches(self.X[rows], self.y[rows], min(o.batch_size, len(rows)), seed=o.seed),
+            o.n_steps,
+            held_out=(self.X[held], self.y[held]) if n_held else None,
+            patience=o.patience,
+            on_block=self._show,
+        )
         last = trained.history[-min(100, len(trained.history)) :]
-        text = f"trained for {o.n_steps} steps"
-        fit = Fit(trained.posterior, trained.likelihood.variance, float(np.mean(last)), trained.history, True, text, ())
-        return Named(fit, (*report, text))
+        report.append(f"trained for {len(trained.history)} steps: {trained.message}")
+        noise = float(trained.likelihood.variance)
+        fit = Fit(trained.posterior, noise, float(np.mean(last)), trained.history, True, trained.message, ())
+        return Named(fit, tuple(report), trained.scores)
 
     def _show(self, checkpoint: Any) -> None:
         if self.progress is not None:

@@ -1,0 +1,104 @@
+"""Files: what was written comes back, and what was not is refused in one sentence."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odvff import FileError, files
+
+ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "count": np.int64(7), "none": np.zeros((0, 4))}
+PLAIN = {"a": np.ones(3)}
+HEADER = {"words": "ψ", "numbers": [1, 2.5], "nested": {"yes": True, "no": None}}
+
+
+def test_there_and_back(tmp_path):
+    path = tmp_path / "x.odvff"
+    files.write(path, "model", ARRAYS, HEADER)
+    arrays, header = files.read(path, "model")
+    assert header == HEADER
+    assert arrays.keys() == ARRAYS.keys()
+    for name, value in ARRAYS.items():
+        assert arrays[name].shape == np.shape(value)
+        assert arrays[name].dtype == np.asarray(value).dtype
+        assert np.array_equal(arrays[name], value)
+    files.write(path, "model", {"a": np.ones(3)}, {})
+    assert list(files.read(path, "model")[0]) == ["a"]
+    assert [p.name for p in tmp_path.iterdir()] == ["x.odvff"]
+
+
+def test_wrong_files_are_refused(tmp_path):
+    path = tmp_path / "x.odvff"
+    with pytest.raises(FileError, match=r"x\.odvff does not exist"):
+        files.read(path, "model")
+    files.write(path, "checkpoint", ARRAYS, HEADER)
+    with pytest.raises(FileError, match="is no odvff model file: it holds 'odvff checkpoint'"):
+        files.read(path, "model")
+    path.write_bytes(safetensors.numpy.save(PLAIN))
+    with pytest.raises(FileError, match="it holds 'something else'"):
+        files.read(path, "model")
+    words = {"kind": "odvff model", "version": "2", "header": "{}"}
+    path.write_bytes(safetensors.numpy.save(PLAIN, words))
+    with pytest.raises(FileError, match="has the format version '2', and this package reads 1"):
+        files.read(path, "model")
+    for header in ("{", "[]", "[" * 100_000):
+        path.write_bytes(safetensors.numpy.save(PLAIN, {**words, "version": "1", "header": header}))
+        with pytest.raises(FileError, match="is damaged: its header is no JSON"):
+            files.read(path, "model")
+    with pytest.raises(FileError, match="no odvff model file, or a damaged one"):
+        files.read(tmp_path, "model")
+    with pytest.raises(FileError, match="cannot be written"):
+        files.write(tmp_path / "nowhere" / "x", "model", ARRAYS, HEADER)
+    with pytest.raises(ValueError, match="JSON compliant"):
+        files.write(path, "model", ARRAYS, {"bad": float("nan")})
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 400), st.integers(0, 255), st.booleans())
+def test_damage_is_one_error_or_none(tmp_path_factory, at, byte, cut):
+    """Any altered byte in the header, or a cut anywhere: the file reads as arrays and JSON, or raises `FileError`."""
+    path = tmp_path_factory.mktemp("damaged") / "x.odvff"
+    files.write(path, "model", ARRAYS, HEADER)
+    content = bytearray(path.read_bytes())
+    at = min(at, len(content) - 1)
+    if cut:
+        content = content[:at]
+    else:
+        content[at] = byte
+    path.write_bytes(content)
+    with contextlib.suppress(FileError):
+        arrays, header = files.read(path, "model")
+        assert all(isinstance(a, np.ndarray) for a in arrays.values())
+        json.dumps(header)
+
+
+def test_a_killed_writer_leaves_the_old_file_whole(tmp_path):
+    path = tmp_path / "x.odvff"
+    files.write(path, "model", {"a": np.zeros(10)}, {"n": 0})
+    code = f"""
+        import numpy as np
+        from odvff import files
+        print("ready", flush=True)
+        for n in range(10**6):
+            files.write({str(path)!r}, "model", {{"a": np.full(200_000, float(n))}}, {{"n": n}})
+    """
+    for delay in (0.0, 0.005, 0.011, 0.02):
+        writer = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE)
+        assert writer.stdout.readline() == b"ready\n"
+        try:
+            writer.wait(0.05 + delay)
+        except subprocess.TimeoutExpired:
+            os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        arrays, header = files.read(path, "model")
+        assert (arrays["a"] == header["n"]).all()

@@ -1,0 +1,84 @@
+"""Likelihoods: expectations against plain integrals."""
+
+import gpjax as gpx
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from odvff import GaussianNoise, InputError
+from odvff.likelihoods import expected_log_density, log_predictive_density, predictive_moments
+from odvff.likelihoods.logit import Logit
+
+MEAN, VARIANCE = np.array([-1.0, 0.3, 2.0]), np.array([0.5, 0.1, 1.2])
+
+# p(y|f) as SciPy has it, and three targets
+CASES = {
+    "gaussian": (lambda: GaussianNoise(0.3), lambda f: stats.norm(f, np.sqrt(0.3)), [0.1, -0.5, 2.0]),
+    "gpjax's gaussian": (
+        lambda: gpx.likelihoods.Gaussian(obs_stddev=0.5),
+        lambda f: stats.norm(f, 0.5),
+        [0.1, -0.5, 2.0],
+    ),
+    "probit": (lambda: gpx.likelihoods.Bernoulli(), lambda f: stats.bernoulli(stats.norm.cdf(f)), [0.0, 1.0, 1.0]),
+    "logit": (lambda: Logit(), lambda f: stats.bernoulli(1 / (1 + np.exp(-f))), [0.0, 1.0, 1.0]),
+    "poisson": (lambda: gpx.likelihoods.Poisson(), lambda f: stats.poisson(np.exp(f)), [0.0, 2.0, 7.0]),
+    "student-t": (
+        lambda: gpx.likelihoods.StudentT(4.0, 0.7),
+        lambda f: stats.t(4.0, loc=f, scale=0.7),
+        [0.1, -0.5, 2.0],
+    ),
+}
+
+
+def average(g, mean, variance):
+    sd = np.sqrt(variance)
+    value, _ = integrate.quad(lambda f: g(f) * stats.norm(mean, sd).pdf(f), mean - 9 * sd, mean + 9 * sd, epsabs=1e-12)
+    return value
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_expectations_are_integrals(name):
+    make, given, y = CASES[name]
+    likelihood, y = make(), np.array(y)
+
+    def log_density(f, target):
+        p = given(f)
+        return p.logpmf(target) if hasattr(p, "pmf") else p.logpdf(target)
+
+    rows = list(zip(y, MEAN, VARIANCE, strict=True))
+    # a finite number of nodes; and GPJax's probit keeps its probabilities from 0 and 1 by 1e-3
+    loose = {"probit": {"atol": 2e-3}, "student-t": {"atol": 1e-4}, "poisson": {"atol": 1e-3}}.get(name, {"atol": 1e-6})
+    expected = [average(lambda f, t=t: log_density(f, t), m, v) for t, m, v in rows]
+    if name != "probit":
+        assert np.allclose(expected_log_density(likelihood, y, MEAN, VARIANCE), expected, **loose)
+    predictive = [np.log(average(lambda f, t=t: np.exp(log_density(f, t)), m, v)) for t, m, v in rows]
+    assert np.allclose(log_predictive_density(likelihood, y, MEAN, VARIANCE), predictive, **loose)
+    first = [average(lambda f: given(f).mean(), m, v) for _, m, v in rows]
+    second = [average(lambda f: given(f).var() + given(f).mean() ** 2, m, v) for _, m, v in rows]
+    mean, variance = predictive_moments(likelihood, MEAN, VARIANCE)
+    assert np.allclose(mean, first, **loose)
+    assert np.allclose(variance, np.array(second) - np.array(first) ** 2, **loose)
+
+
+def test_log_odds_far_out_stay_finite():
+    far = np.array([-800.0, 800.0])
+    value = expected_log_density(Logit(), np.array([1.0, 0.0]), far, np.array([1e-6, 1e-6]))
+    assert np.allclose(value, [-800, -800])
+
+
+def test_the_logistic_link_in_gpjax_s_own_form():
+    """`predict`, which GPJax calls with the distribution of f."""
+    import jax
+    import lineax
+
+    with jax.enable_x64(True):
+        f = gpx.distributions.GaussianDistribution(
+            jax.numpy.asarray(MEAN), lineax.DiagonalLinearOperator(jax.numpy.asarray(VARIANCE))
+        )
+        probability = np.asarray(Logit().predict(f).mean)
+    assert np.allclose(probability, predictive_moments(Logit(), MEAN, VARIANCE)[0])
+
+
+def test_what_is_no_likelihood_is_named():
+    with pytest.raises(InputError, match=r"likelihood must be an .*GaussianNoise or one of GPJax's"):
+        log_predictive_density("gaussian", MEAN, MEAN, VARIANCE)
