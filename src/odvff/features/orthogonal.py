@@ -38,21 +38,14 @@ class OrthogonalFourier:
 
     fourier: Fourier
 
-    def inside(self, X: Array, smoothness: float, out: Array | None = None) -> Array:
-        """φ̂(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter.
-
-        Written into `out` if it is given, which is how statistics avoid copies.
-        """
+    def inside(self, X: Array, smoothness: float) -> Array:
+        """φ̂(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter."""
         x = matrix(X, "X", n_columns=1)[:, 0]
         F, s = self.fourier.n_harmonics, Matern(smoothness).order
         self.fourier.check_inside(x)
-        t = (x - self.fourier.interval[0]) / self.fourier.length
-        phi = np.empty((2 * F + 1 + s, len(x))) if out is None else out
-        phi[0] = 1.0
-        trigonometric = harmonics(t, F, out=phi[1 : 2 * F + 1])
-        phi[-s:] = scaled_coefficients(F, s) @ trigonometric
-        phi[-s:] += bernoulli(t, s) * (1 / norms(F, s)[:, None])
-        return phi
+        phi = np.empty((1, 2 * F + 1 + s, len(x)))
+        fill_inside(((x - self.fourier.interval[0]) / self.fourier.length)[None], F, s, phi)
+        return phi[0]
 
     def Kuu(self, kernel: Any) -> Bordered:
         """⟨φ̂_i, φ̂_j⟩."""
@@ -77,6 +70,20 @@ class OrthogonalFourier:
         remainders = BERNOULLI_COEFFICIENTS[1 : s + 1, : s + 1] @ concatenate([phi[:1], phi[-s:]])
         remainders = remainders - harmonic_coefficients(F, s) @ phi[1 : 2 * F + 1]
         return concatenate([phi[: 2 * F + 1], remainders / norms(F, s)[:, None]])
+
+
+def fill_inside(t: Array, n_harmonics: int, order: int, out: Array) -> None:
+    """φ̂ at positions t ∈ [0,1] of several columns at once, (columns, N), into an array (columns, |β_t|, N).
+
+    Few long calls: this is where a pass over the rows spends its time, and it makes no copies.
+    """
+    F, s = n_harmonics, order
+    out[:, 0] = 1.0
+    trigonometric = harmonics(t, F, out=out[:, 1 : 2 * F + 1])
+    np.matmul(scaled_coefficients(F, s), trigonometric, out=out[:, 2 * F + 1 :])
+    for k, polynomial in enumerate(bernoulli(t, s)):
+        polynomial *= 1 / norms(F, s)[k]
+        out[:, 2 * F + 1 + k] += polynomial
 
 
 def orthogonal_parts(n_harmonics: int, order: int, mu: Array) -> Parts:

@@ -304,8 +304,7 @@ def _add(moments: Any, terms: Sum, C: Any, x: Any, w: Any, pull: Any) -> None:
     """Σ w z zᵀ for z = (φ̂, 1) and Σ z wỹ. (Σ wỹ² would just add a constant to the bound.)"""
     n = C.size
     Z = np.empty((n + 1, len(x)))
-    for term, s in zip(terms, C.slices, strict=True):
-        fill_features(term, x, Z[s])
+    fill_features(terms, C.slices, x, Z)
     Z[n] = 1.0
     moments[: n + 1, : n + 1] += (Z * w) @ Z.T
     moments[: n + 1, n + 1] += Z @ pull

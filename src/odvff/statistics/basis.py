@@ -7,7 +7,7 @@ import numpy as np
 from odvff.arrays import Array
 from odvff.errors import InputError
 from odvff.features import Fourier, Kronecker, Levels
-from odvff.features.orthogonal import OrthogonalFourier
+from odvff.features.orthogonal import OrthogonalFourier, fill_inside
 from odvff.kernels import matern, separable
 from odvff.terms import Sum, Term
 
@@ -31,18 +31,45 @@ def _orthogonal_fourier(features: Any) -> Any:
     return OrthogonalFourier(features) if isinstance(features, Fourier) and features.completion else features
 
 
-def fill_features(term: Term, X: Array, out: Array) -> None:
-    """Write φ̂ of a term, for rows inside its box, into an array of shape (|β_t|, N)."""
-    X = term.select(X)
-    if isinstance(term.features, OrthogonalFourier):
-        term.features.inside(X, matern(term.kernel).smoothness, out=out)
-    elif isinstance(term.features, Fourier):
-        out[:] = term.features.inside(X, matern(term.kernel).smoothness)
-    elif isinstance(term.features, Levels):
-        out[:] = term.features.inside(X)
-    elif isinstance(term.features, Kronecker):
-        smoothness = tuple(k.smoothness for k in separable(term.kernel, len(term.features.factors)))
-        out[:] = term.features.inside(X, smoothness)
+def fill_features(terms: Sum, layout: list[slice], X: Array, out: Array) -> None:
+    """Write φ̂ of all terms, for checked rows inside their boxes, into an array of shape (|β|, N)."""
+    for run in _runs(terms):
+        term, place = terms.terms[run[0]], slice(layout[run[0]].start, layout[run[-1]].stop)
+        features = term.features
+        if isinstance(features, OrthogonalFourier):
+            _fill_alike([terms.terms[i] for i in run], X, out[place].reshape(len(run), -1, len(X)))
+        elif isinstance(features, Fourier):
+            out[place] = features.inside(term.select(X), matern(term.kernel).smoothness)
+        elif isinstance(features, Levels):
+            out[place] = features.inside(term.select(X))
+        elif isinstance(features, Kronecker):
+            smoothness = tuple(k.smoothness for k in separable(term.kernel, len(features.factors)))
+            out[place] = features.inside(term.select(X), smoothness)
+
+
+def _runs(terms: Sum) -> list[list[int]]:
+    """Positions of neighbouring completed Fourier terms of one shape; of all others one by one."""
+    runs: list[list[int]] = []
+    last: Any = None
+    for i, term in enumerate(terms):
+        f = term.features
+        shape = (f.fourier.n_harmonics, matern(term.kernel).order) if isinstance(f, OrthogonalFourier) else None
+        if shape is not None and shape == last:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+        last = shape
+    return runs
+
+
+def _fill_alike(terms: list[Term], X: Array, out: Array) -> None:
+    t = np.empty((len(terms), len(X)))
+    for row, term in zip(t, terms, strict=True):
+        a, b = term.features.fourier.interval  # type: ignore[attr-defined]
+        np.subtract(X[:, 0 if term.columns is None else term.columns[0]], a, out=row)
+        row /= b - a
+    first = terms[0].features.fourier  # type: ignore[attr-defined]
+    fill_inside(t, first.n_harmonics, matern(terms[0].kernel).order, out)
 
 
 def boxes(terms: Sum) -> list[tuple[int, float, float]]:

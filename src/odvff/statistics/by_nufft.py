@@ -13,6 +13,7 @@ evaluated by a transform of type 2.
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import combinations, pairwise
 from typing import Any
@@ -27,10 +28,10 @@ from odvff.kernels import matern, separable
 from odvff.statistics.basis import fill_features
 from odvff.terms import Sum, Term
 
-# Of the sums; and of the remainders, which are small differences of large sums. With 1e-9 the entries are right to
-# 2e-11 √(A_ii A_jj), and fits of a million rows agree with those by products to six digits, down to noise of 1e-6 of
-# the variance.
-TOLERANCE, REMAINDER_TOLERANCE = 1e-9, 1e-14
+# Of the sums: with 1e-9 the entries are right to 2e-11 √(A_ii A_jj), and fits of a million rows agree with those by
+# products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing. And of
+# the remainders, which are small differences of large sums.
+TOLERANCE, FINE_TOLERANCE, REMAINDER_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 1e-14, 100_000
 # 2-D grids are large, and pay with many rows; strengths of 1-D transforms are many, and should stay in the cache
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**16
 
@@ -41,13 +42,21 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
     edges = np.linspace(0, len(X), n_blocks + 1).astype(int)
     blocks = [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        sums = pool.map(lambda s: _block_moments(terms, X[s], Y[s], None if weights is None else weights[s], 1), blocks)
-        return sum(sums)
+        options = _Options(1, FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE)
+        parts = ((X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
+        return sum(pool.map(lambda part: _block_moments(terms, part[0], part[1], part[2], options), parts))
 
 
-def _options(n_threads: int, tolerance: float = TOLERANCE) -> dict[str, Any]:
-    # the finer grid is the faster one here: spreading costs more than the FFT
-    return {"eps": tolerance, "isign": 1, "nthreads": n_threads, "upsampfac": 2.0}
+@dataclass(frozen=True)
+class _Options:
+    """How FINUFFT is to be called."""
+
+    n_threads: int
+    tolerance: float
+
+    def keywords(self) -> dict[str, Any]:
+        # the finer grid is the faster one here: spreading costs more than the FFT
+        return {"eps": self.tolerance, "isign": 1, "nthreads": self.n_threads, "upsampfac": 2.0}
 
 
 def _harmonics(features: Any) -> int:
@@ -70,17 +79,24 @@ def _column(term: Term, X: Any) -> Any:
 class _Plans:
     """FINUFFT's plans for 1-D transforms, made once and used for block after block."""
 
-    def __init__(self, n_threads: int):
-        self.n_threads = n_threads
-        self._made: dict[tuple[int, int, int, float], Any] = {}
+    def __init__(self, options: _Options):
+        self._options = options
+        self._made: dict[tuple[int, int, int], Any] = {}
 
-    def transform(self, kind: int, angles: Any, data: Any, n_modes: int, tolerance: float) -> Any:
-        """Of type 1 (strengths to modes) or 2 (modes to values), for several at once."""
-        key = (kind, n_modes, len(data), tolerance)
+    def modes(self, angles: Any, strengths: Any, n_modes: int) -> Any:
+        """Type 1: Σ strengths e^{ikθ}, for several strengths at once."""
+        return self._transform(1, self._options, angles, strengths, n_modes)
+
+    def values(self, angles: Any, modes: Any) -> Any:
+        """Type 2: Σ_k modes e^{ikθ} at all angles."""
+        fine = replace(self._options, tolerance=REMAINDER_TOLERANCE)
+        return self._transform(2, fine, angles, modes, modes.shape[1])
+
+    def _transform(self, kind: int, options: _Options, angles: Any, data: Any, n_modes: int) -> Any:
+        key = (kind, n_modes, len(data))
         if key not in self._made:
             # the grid fits into the cache: nothing is gained by sorting the rows
-            options = {**_options(self.n_threads, tolerance), "spread_sort": 0}
-            self._made[key] = finufft.Plan(kind, (n_modes,), n_trans=len(data), **options)
+            self._made[key] = finufft.Plan(kind, (n_modes,), n_trans=len(data), spread_sort=0, **options.keywords())
         plan = self._made[key]
         plan.setpts(angles)
         return np.atleast_2d(plan.execute(data if len(data) > 1 else data[0]))
@@ -101,7 +117,7 @@ class _Column:
         s, F = self.n_remainders, self.n_harmonics
         if s == 0:
             return np.zeros((0, len(self.angles)), dtype=complex)
-        values = self._plans.transform(2, self.angles, _remainder_modes(F, s), 2 * F + 1, REMAINDER_TOLERANCE)
+        values = self._plans.values(self.angles, _remainder_modes(F, s))
         for k, polynomial in enumerate(bernoulli(self.angles * (0.5 / np.pi), s)):
             polynomial *= 1 / norms(F, s)[k]
             part = values[k // 2].imag if k % 2 else values[k // 2].real
@@ -117,7 +133,7 @@ class _Column:
 
     def transform(self, pairs: Any, n_modes: int) -> Any:
         """Σ strengths[a] e^{ikθ} for k = 0…n_modes and real strengths in pairs, of shape (2 pairs, n_modes + 1)."""
-        f = self._plans.transform(1, self.angles, pairs, 2 * n_modes + 1, TOLERANCE)
+        f = self._plans.modes(self.angles, pairs, 2 * n_modes + 1)
         forward, backward = f[:, n_modes:], f[:, n_modes::-1].conj()
         return _interleaved((forward + backward) / 2, (forward - backward) / 2j)
 
@@ -150,7 +166,7 @@ def _interleaved(even: Any, odd: Any) -> Any:
     return np.stack([even, odd], axis=1).reshape(2 * len(even), even.shape[1])
 
 
-def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, n_threads: int) -> Any:
+def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, options: _Options) -> Any:
     layout = terms.Kuu().slices
     n = layout[-1].stop
     moments = np.zeros((n + 1 + Y.shape[1],) * 2)
@@ -160,7 +176,7 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, n_threads: int) ->
         if isinstance(term.features, Fourier | OrthogonalFourier)
     ]
     angles = {s.start: _angles(term.features, _column(term, X)) for term, s in fourier}
-    plans = _Plans(n_threads)
+    plans = _Plans(options)
     products, *modes = _total(
         _one_dimensional(terms, X[r], Y[r], None if w is None else w[r], [a[r] for a in angles.values()], plans)
         for r in (slice(start, start + SMALL_BLOCK_ROWS) for start in range(0, len(X), SMALL_BLOCK_ROWS))
@@ -177,12 +193,12 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, n_threads: int) ->
     for (a, i), (b, j) in combinations(fourier, 2):
         F, G = _harmonics(a.features), _harmonics(b.features)
         rows, columns = ([[p] for p in range(q + 1, q + 1 + 2 * n)] for n, q in ((F, i.start), (G, j.start)))
-        block = _pair_block(F, angles[i.start], G, angles[j.start], strengths, n_threads)
+        block = _pair_block(F, angles[i.start], G, angles[j.start], strengths, options)
         _scatter(moments, rows, columns, block)
     for term, s in zip(terms, layout, strict=True):
         if isinstance(term.features, Kronecker):
-            moments[s, s] = _kronecker_block(term, X, strengths, n_threads)
-            _kronecker_against_the_rest(terms, layout, term, s, X, Y, strengths.real, moments)
+            moments[s, s] = _kronecker_block(term, X, strengths, options)
+            _kronecker_against_the_rest(terms, layout, s, X, Y, strengths.real, moments)
     return moments
 
 
@@ -254,20 +270,20 @@ def _own_block(m: Any, F: int) -> Any:
     return np.block([[cos_cos, sin_cos.T], [sin_cos, sin_sin]])
 
 
-def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, n_threads: int) -> Any:
+def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, options: _Options) -> Any:
     """Σ w h_i(x) h_j(y) for the harmonics of two columns, whose angles are a and b."""
-    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **_options(n_threads))
+    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **options.keywords())
     plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
     minus = modes[F + 1 :, G - 1 :: -1]  # e^{i(kθ − lφ)}
     return 0.5 * np.block([[(plus + minus).real, (plus - minus).imag], [(plus + minus).imag, (minus - plus).real]])
 
 
-def _kronecker_block(term: Term, X: Any, w: Any, n_threads: int) -> Any:
+def _kronecker_block(term: Term, X: Any, w: Any, options: _Options) -> Any:
     """The own block of a separable term: Σ w Π_d φ_{i_d}(x_d) φ_{j_d}(x_d)."""
     kernels = separable(term.kernel, len(term.features.factors))  # type: ignore[attr-defined]
     selected = term.select(X)
     columns = [
-        _Column(f, k.smoothness, _angles(f, selected[:, d]), _Plans(n_threads))
+        _Column(f, k.smoothness, _angles(f, selected[:, d]), _Plans(options))
         for d, (f, k) in enumerate(zip(term.features.factors, kernels, strict=True))  # type: ignore[attr-defined]
     ]
     products = [_products(column) for column in columns]
@@ -281,7 +297,7 @@ def _kronecker_block(term: Term, X: Any, w: Any, n_threads: int) -> Any:
         strength = w
         for product in chosen:
             strength = strength * product.strength
-        modes = transform(*(c.angles for c in columns), strength, n_modes=n_modes, **_options(n_threads))
+        modes = transform(*(c.angles for c in columns), strength, n_modes=n_modes, **options.keywords())
         # contract every axis with the coefficients that turn e^{ikθ} into products of features
         for product in chosen:
             modes = np.tensordot(modes, product.coefficients, axes=([0], [0]))
@@ -336,22 +352,17 @@ def _exponentials(F: int) -> Any:
 
 
 def _kronecker_against_the_rest(
-    terms: Sum, layout: list[slice], term: Term, s: slice, X: Any, Y: Any, w: Any, moments: Any, block_rows: int = 4096
+    terms: Sum, layout: list[slice], s: slice, X: Any, Y: Any, w: Any, moments: Any, block_rows: int = 4096
 ) -> None:
     """Blocks of a separable term with everything else, by products."""
     n = layout[-1].stop
     cross = np.zeros((s.stop - s.start, len(moments)))
     for start in range(0, len(X), block_rows):
         rows = slice(start, start + block_rows)
-        phi = np.empty((s.stop - s.start, len(X[rows])))
-        fill_features(term, X[rows], phi)
         Z = np.empty((len(moments), len(X[rows])))
-        for other, place in zip(terms, layout, strict=True):
-            if place != s:
-                fill_features(other, X[rows], Z[place])
-        Z[s] = 0.0
+        fill_features(terms, layout, X[rows], Z)
         Z[n], Z[n + 1 :] = 1.0, Y[rows].T
-        cross += (phi * w[rows]) @ Z.T
+        cross += (Z[s] * w[rows]) @ Z.T
     keep = np.ones(len(moments), dtype=bool)
     keep[s] = False
     moments[s, keep] = cross[:, keep]

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 from odvff.statistics.basis import fill_features
 from odvff.terms import Sum
 
-BLOCK_ROWS = 4096
+# long calls are few; 32 MB of features at a time
+MOST_ROWS, LEAST_ROWS, BLOCK_ENTRIES = 8192, 512, 2**22
 
 
 def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
@@ -29,13 +30,13 @@ def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_thread
 def _sum(terms: Sum, X: Any, Y: Any, weights: Any | None) -> Any:
     layout = terms.Kuu().slices
     n = layout[-1].stop
-    buffer = np.empty((n + 1 + Y.shape[1], min(BLOCK_ROWS, len(X))))
+    block = min(max(LEAST_ROWS, min(MOST_ROWS, BLOCK_ENTRIES // n)), len(X))
+    buffer = np.empty((n + 1 + Y.shape[1], block))
     total = np.zeros((len(buffer), len(buffer)))
-    for start in range(0, len(X), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
+    for start in range(0, len(X), block):
+        rows = slice(start, start + block)
         Z = buffer[:, : len(X[rows])]
-        for term, s in zip(terms, layout, strict=True):
-            fill_features(term, X[rows], Z[s])
+        fill_features(terms, layout, X[rows], Z)
         Z[n] = 1.0
         Z[n + 1 :] = Y[rows].T
         if weights is not None:

@@ -20,7 +20,7 @@ def moments_by_nufft(*args: Any) -> Any:
 ENGINES: dict[str, Callable[..., Any]] = {"product": moments_by_product, "nufft": moments_by_nufft}
 
 # nanoseconds on one core: a multiply-add of the product, a feature of a row, a point of a 1-D and of a 2-D transform
-PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.022, 7.0, 60.0, 170.0
+PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.020, 4.3, 55.0, 160.0
 # nanoseconds for a mode of the 2-D transform's grid, once for each block of rows
 MODE = 40.0
 
