@@ -6,7 +6,8 @@ from hypothesis import given
 
 from odvff import Fourier, Matern
 from odvff.features.fourier import harmonics
-from odvff.features.orthogonal import OrthogonalFourier, orthogonal_parts
+from odvff.features.orthogonal import OrthogonalFourier, norms, orthogonal_parts
+from odvff.statistics.remainders import remainders
 from tests.features.test_fourier import problems
 
 
@@ -65,3 +66,17 @@ def test_matern_of_one_column_from_the_orthogonal_basis():
     features = OrthogonalFourier(Fourier(300, (0, 1)))
     psi = features.Kuu(k).factor().solve(features.Kuf(k, X))
     assert np.allclose(psi.T @ psi, k.covariance(X, X), atol=1e-3)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("F", [1, 7, 60, 300])
+def test_tabulated_remainders_are_the_features(order, F):
+    """Also at the ends of the box; as exact as a small difference of large sums can be."""
+    t = np.concatenate([[0.0, 1.0, 0.5, 1e-12, 1 - 1e-12], np.random.default_rng(0).uniform(0, 1, 500)])
+    pairs = remainders(t, F, order)
+    rows = np.stack([pairs.real, pairs.imag], axis=1).reshape(-1, len(t))
+    expected = OrthogonalFourier(Fourier(F, (0, 1))).inside(t[:, None], order - 0.5)[-order:]
+    for k in range(order):
+        assert np.allclose(rows[k], expected[k], rtol=0, atol=1e-13 + 2e-15 / norms(F, order)[k]), k
+    assert (rows[order:] == 0).all()
+    assert remainders(t, F, 0).shape == (0, 505)

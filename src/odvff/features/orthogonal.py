@@ -100,8 +100,12 @@ def _rest(s: int) -> Table:
     return harmonic_table([{}, *rest], s)
 
 
+# B_1, B_2, B_3 by powers of t − ½, of which they have just the odd or the even ones
+BERNOULLI_CENTRED = ((0.0, 1.0), (-1 / 12, 0.0, 1.0), (0.0, -1 / 4, 0.0, 1.0))
+
+
 def bernoulli(t: Array, order: int) -> Array:
-    """B_1(t), …, B_order(t), in powers of t − ½ where they are odd and even."""
+    """B_1(t), …, B_order(t)."""
     u = t - 0.5
     square = u * u
     return namespace(t).stack([u, square - 1 / 12, u * (square - 1 / 4)][:order])

@@ -7,14 +7,13 @@ Harmonics multiply into harmonics: with θ = 2πt, Σ w cos iθ cos jθ = ½ Σ 
 - a column against anything that is no harmonic (1, y, remainders R̂, levels) from a 1-D transform with that as strength;
 - a separable term's own block from d-dimensional transforms with |k_i| ≤ 2F and products of remainders as strengths.
 
-Two real strengths travel as one complex one. The remainders are themselves sums of harmonics less a polynomial,
-evaluated by a transform of type 2.
+Two real strengths travel as one complex one.
 """
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -23,15 +22,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from odvff.features import Fourier, Kronecker, Levels
-from odvff.features.orthogonal import OrthogonalFourier, bernoulli, norms, scaled_coefficients
+from odvff.features.orthogonal import OrthogonalFourier
 from odvff.kernels import matern, separable
 from odvff.statistics.basis import fill_features
+from odvff.statistics.remainders import remainders
 from odvff.terms import Sum, Term
 
 # Of the sums: with 1e-9 the entries are right to 2e-11 √(A_ii A_jj), and fits of a million rows agree with those by
-# products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing. And of
-# the remainders, which are small differences of large sums.
-TOLERANCE, FINE_TOLERANCE, REMAINDER_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 1e-14, 100_000
+# products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing.
+TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 # 2-D grids are large, and pay with many rows; strengths of 1-D transforms are many, and should stay in the cache
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**16
 
@@ -81,25 +80,18 @@ class _Plans:
 
     def __init__(self, options: _Options):
         self._options = options
-        self._made: dict[tuple[int, int, int], Any] = {}
+        self._made: dict[tuple[int, int], Any] = {}
 
     def modes(self, angles: Any, strengths: Any, n_modes: int) -> Any:
-        """Type 1: Σ strengths e^{ikθ}, for several strengths at once."""
-        return self._transform(1, self._options, angles, strengths, n_modes)
-
-    def values(self, angles: Any, modes: Any) -> Any:
-        """Type 2: Σ_k modes e^{ikθ} at all angles."""
-        fine = replace(self._options, tolerance=REMAINDER_TOLERANCE)
-        return self._transform(2, fine, angles, modes, modes.shape[1])
-
-    def _transform(self, kind: int, options: _Options, angles: Any, data: Any, n_modes: int) -> Any:
-        key = (kind, n_modes, len(data))
+        """Σ strengths e^{ikθ}, for several strengths at once."""
+        key = (n_modes, len(strengths))
         if key not in self._made:
             # the grid fits into the cache: nothing is gained by sorting the rows
-            self._made[key] = finufft.Plan(kind, (n_modes,), n_trans=len(data), spread_sort=0, **options.keywords())
+            keywords = {**self._options.keywords(), "spread_sort": 0}
+            self._made[key] = finufft.Plan(1, (n_modes,), n_trans=len(strengths), **keywords)
         plan = self._made[key]
         plan.setpts(angles)
-        return np.atleast_2d(plan.execute(data if len(data) > 1 else data[0]))
+        return np.atleast_2d(plan.execute(strengths if len(strengths) > 1 else strengths[0]))
 
 
 class _Column:
@@ -110,21 +102,7 @@ class _Column:
         self.angles = angles
         self._plans = plans
         self.n_remainders = int(smoothness + 0.5) if isinstance(features, OrthogonalFourier) else 0
-        self.remainders = self._evaluate_remainders()
-
-    def _evaluate_remainders(self) -> Any:
-        """R̂_k at the rows, two by two: (R̂_1 + iR̂_2, R̂_3 + i0)."""
-        s, F = self.n_remainders, self.n_harmonics
-        if s == 0:
-            return np.zeros((0, len(self.angles)), dtype=complex)
-        values = self._plans.values(self.angles, _remainder_modes(F, s))
-        for k, polynomial in enumerate(bernoulli(self.angles * (0.5 / np.pi), s)):
-            polynomial *= 1 / norms(F, s)[k]
-            part = values[k // 2].imag if k % 2 else values[k // 2].real
-            part += polynomial
-        if s % 2:
-            values[-1].imag = 0.0
-        return values
+        self.remainders = remainders(angles * (0.5 / np.pi), self.n_harmonics, self.n_remainders)
 
     @property
     def remainder_rows(self) -> Any:
@@ -136,18 +114,6 @@ class _Column:
         f = self._plans.modes(self.angles, pairs, 2 * n_modes + 1)
         forward, backward = f[:, n_modes:], f[:, n_modes::-1].conj()
         return _interleaved((forward + backward) / 2, (forward - backward) / 2j)
-
-
-@lru_cache(maxsize=64)
-def _remainder_modes(F: int, s: int) -> Any:
-    """What the remainders take off their polynomials, as modes e^{ikθ}, |k| ≤ F, two by two in one complex number."""
-    cosines, sines = np.split(scaled_coefficients(F, s), 2, axis=1)
-    # Σ_m a_m cos mθ + b_m sin mθ = Re Σ_m (a_m − i b_m) e^{imθ}
-    half = 0.5 * (cosines - 1j * sines)
-    modes = np.concatenate([half[:, ::-1].conj(), np.zeros((s, 1)), half], axis=1)
-    pairs = modes[0::2].astype(complex)
-    pairs[: s // 2] += 1j * modes[1::2]
-    return pairs
 
 
 def _paired(real: Any) -> Any:
@@ -181,20 +147,19 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, options: _Options)
         _one_dimensional(terms, X[r], Y[r], None if w is None else w[r], [a[r] for a in angles.values()], plans)
         for r in (slice(start, start + SMALL_BLOCK_ROWS) for start in range(0, len(X), SMALL_BLOCK_ROWS))
     )
-    places = _places(terms, layout, Y.shape[1])
-    _scatter(moments, places, places, products)
+    which, places = _places(terms, layout, Y.shape[1])
+    moments[np.ix_(places, places)] = products[np.ix_(which, which)]
     for (term, s), m in zip(fourier, modes, strict=True):
-        F = _harmonics(term.features)
-        harmonics = [[i] for i in range(s.start + 1, s.start + 1 + 2 * F)]
-        others = m[:, 1 : F + 1]
-        _scatter(moments, places, harmonics, np.concatenate([others.real, others.imag], axis=1))
-        _scatter(moments, harmonics, harmonics, _own_block(m[0], F))
+        F, h = _harmonics(term.features), _harmonic_places(term, s)
+        others = m[which, 1 : F + 1]
+        moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
+        moments[h, places] = moments[places, h].T
+        moments[h, h] = _own_block(m[0], F)
     strengths = np.ones(len(X), dtype=complex) if w is None else w.astype(complex)
     for (a, i), (b, j) in combinations(fourier, 2):
         F, G = _harmonics(a.features), _harmonics(b.features)
-        rows, columns = ([[p] for p in range(q + 1, q + 1 + 2 * n)] for n, q in ((F, i.start), (G, j.start)))
         block = _pair_block(F, angles[i.start], G, angles[j.start], strengths, options)
-        _scatter(moments, rows, columns, block)
+        _put(moments, _harmonic_places(a, i), _harmonic_places(b, j), block)
     for term, s in zip(terms, layout, strict=True):
         if isinstance(term.features, Kronecker):
             moments[s, s] = _kronecker_block(term, X, strengths, options)
@@ -202,22 +167,29 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, options: _Options)
     return moments
 
 
-def _places(terms: Sum, layout: list[slice], n_outputs: int) -> list[list[int]]:
-    """Where the strengths of `_one_dimensional` stand: 1 is also the constant of every Fourier term."""
+def _harmonic_places(term: Term, s: slice) -> slice:
+    return slice(s.start + 1, s.start + 1 + 2 * _harmonics(term.features))
+
+
+def _places(terms: Sum, layout: list[slice], n_outputs: int) -> tuple[list[int], list[int]]:
+    """Which strengths of `_one_dimensional` stand where.
+
+    1 is also the constant of every Fourier term; the zero that fills up a last pair stands nowhere.
+    """
     n = layout[-1].stop
-    places = _filled([[n], *([n + 1 + j] for j in range(n_outputs))])
+    which, places = list(range(1 + n_outputs)), list(range(n, n + 1 + n_outputs))
+    next_pair = (1 + n_outputs + 1) // 2
     for term, s in zip(terms, layout, strict=True):
-        if isinstance(term.features, Levels):
-            places += _filled([[i] for i in range(s.start, s.stop)])
-        elif isinstance(term.features, Fourier | OrthogonalFourier):
-            places[0].append(s.start)
-            places += _filled([[i] for i in range(s.start + 1 + 2 * _harmonics(term.features), s.stop)])
-    return places
-
-
-def _filled(places: list[list[int]]) -> list[list[int]]:
-    """With a place for the zero that fills up a last pair: nowhere."""
-    return places + [[]] * (len(places) % 2)
+        if isinstance(term.features, Levels | Fourier | OrthogonalFourier):
+            if not isinstance(term.features, Levels):
+                which.append(0)
+                places.append(s.start)
+                s = slice(_harmonic_places(term, s).stop, s.stop)
+            size = s.stop - s.start
+            which += range(2 * next_pair, 2 * next_pair + size)
+            places += range(s.start, s.stop)
+            next_pair += (size + 1) // 2
+    return which, places
 
 
 def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, angles: list[Any], plans: _Plans) -> list[Any]:
@@ -246,17 +218,10 @@ def _total(parts: Iterable[list[Any]]) -> list[Any]:
     return reduce(lambda total, part: [a + b for a, b in zip(total, part, strict=True)], parts)
 
 
-def _scatter(moments: Any, rows: list[list[int]], columns: list[list[int]], block: Any) -> None:
-    """Put a block at all its places, and its transpose at theirs."""
-    row_index, row_of = _flatten(rows)
-    column_index, column_of = _flatten(columns)
-    values = block[np.ix_(row_of, column_of)]
-    moments[np.ix_(row_index, column_index)] = values
-    moments[np.ix_(column_index, row_index)] = values.T
-
-
-def _flatten(places: list[list[int]]) -> tuple[list[int], list[int]]:
-    return [p for group in places for p in group], [i for i, group in enumerate(places) for _ in group]
+def _put(moments: Any, rows: slice, columns: slice, block: Any) -> None:
+    """A block, and its transpose."""
+    moments[rows, columns] = block
+    moments[columns, rows] = block.T
 
 
 def _own_block(m: Any, F: int) -> Any:
