@@ -8,6 +8,7 @@ import pytest
 from odvff import InputError, Posterior
 from odvff.inference import Fit, FitWarning
 from odvff.methods import INFERENCE, Options, fit_method
+from tests.inference.test_collapsed import HOPELESS, hopeless_rows
 
 
 @pytest.fixture(scope="module")
@@ -77,22 +78,10 @@ def test_held_out_rows_are_scored(data):
 
 
 @pytest.mark.parametrize("method", ["odvff", "sgpr", "svgp"])
-@pytest.mark.parametrize(
-    "case", ["constant", "duplicated columns", "one row", "few rows", "outlier", "constant column"]
-)
+@pytest.mark.parametrize("case", HOPELESS)
 def test_hopeless_data_end_with_a_sensible_model(method, case):
-    rng = np.random.default_rng(6)
-    n = {"one row": 1, "few rows": 4}.get(case, 60)
-    X = rng.uniform(0, 1, (n, 2))
-    y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(n)
-    if case == "constant":
-        y[:] = 0.0
-    if case == "duplicated columns":
-        X[:, 1] = X[:, 0]
-    if case == "outlier":
-        y[7] = 1e6
-    if case == "constant column":
-        X[:, 1] = 0.5
+    X, y = hopeless_rows(case)
+    y = y - y.mean()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit = fit_method(method, X, y, Options(n_steps=100, n_beta=10, max_iter=20)).fit
