@@ -14,6 +14,7 @@ from numpy.polynomial import polynomial
 from odvff.features.orthogonal import BERNOULLI_CENTRED, norms, scaled_coefficients
 
 DEGREE, CELLS = 7, 36
+BLOCK_ROWS = 8192  # what the cache holds beside a table
 
 
 def remainders(t: Any, n_harmonics: int, order: int) -> Any:
@@ -21,19 +22,27 @@ def remainders(t: Any, n_harmonics: int, order: int) -> Any:
     if order == 0:  # the basis is not completed
         return np.zeros((0, len(t)), dtype=complex)
     tables = _tables(n_harmonics, order)
+    values = np.empty((len(tables), len(t)), dtype=complex)
+    for start in range(0, len(t), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        _evaluate(tables, t[rows], values[:, rows])
+    return values
+
+
+def _evaluate(tables: Any, t: Any, out: Any) -> None:
+    """Horner's rule in every cell."""
     n = tables.shape[-1]
     v = t * n
     cell = v.astype(np.intp)
     np.minimum(cell, n - 1, out=cell)  # t = 1 belongs to the last
     v -= cell
     v -= 0.5
-    values = np.empty((len(tables), len(t)), dtype=complex)
-    for value, table in zip(values, tables, strict=True):
-        value[:] = table[DEGREE].take(cell)
-        for derivative in table[DEGREE - 1 :: -1]:
+    v, derivative = v.astype(complex), np.empty(len(t), dtype=complex)
+    for value, table in zip(out, tables, strict=True):
+        table[DEGREE].take(cell, out=value, mode="clip")
+        for row in table[DEGREE - 1 :: -1]:
             value *= v
-            value += derivative.take(cell)
-    return values
+            value += row.take(cell, out=derivative, mode="clip")
 
 
 @lru_cache(maxsize=32)
