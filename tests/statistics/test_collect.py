@@ -2,12 +2,14 @@
 
 from itertools import pairwise
 
+import gpjax as gpx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, InducingPoints, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
+from odvff.inference import fit_collapsed
 from odvff.statistics import Statistics, collect
 from odvff.statistics.basis import orthogonal
 from odvff.statistics.cost import cheaper_engine
@@ -150,7 +152,7 @@ def test_bad_input_is_named():
         collect(terms, [(X, y)], engine="magic")
     with pytest.raises(InputError, match="X has 3 rows and y has 2"):
         collect(terms, [(X, y[:2])])
-    with pytest.raises(InputError, match="X has 3 rows and weights has 2"):
+    with pytest.raises(InputError, match=r"weights must have shape \(3,\), one for each row of X, got \(2,\)"):
         collect(terms, [(X, y, y[:2])])
     with pytest.raises(InputError, match="weights has -1 in row 1"):
         collect(terms, [(X, y, np.array([1.0, -1.0, 1.0]))])
@@ -166,3 +168,62 @@ def test_bad_input_is_named():
         collect(terms, [(X, y)]) + collect([Term(Matern(), Fourier(3, (0, 1)), [0])], [(X, y)])
     with pytest.raises(InputError, match="there is no output 1"):
         collect(terms, [(X, y)]).mean(1)
+
+
+def test_columns_are_those_of_the_kernel():
+    """GPJax's `active_dims` count within the columns of the term; whatever is ambiguous is refused."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(0, 1, (60, 3)), rng.standard_normal(60)
+
+    def moments(term, X=X):
+        return [collect([term], [(X, y)], engine=engine).moments for engine in ("product", "nufft")]
+
+    F = Fourier(4, (0, 1))
+    expected = moments(Term(Matern(1.5), F, [2]))
+    for term in (
+        Term(gpx.kernels.Matern32(active_dims=[2]), F),
+        Term(gpx.kernels.Matern32(active_dims=[1]), F, [0, 2]),
+        Term(gpx.kernels.Matern32(active_dims=[0]), F, [2, 1]),
+    ):
+        assert np.allclose(moments(term), expected)
+    pair = Kronecker((F, Fourier(2, (-1, 2))))
+    expected = moments(Term(Separable((Matern(1.5), Matern(0.5))), pair, [2, 0]))
+    first, second = gpx.kernels.Matern32(active_dims=[2]), gpx.kernels.Matern12(active_dims=[0])
+    assert np.allclose(moments(Term(first * second, pair)), expected)
+    product = gpx.kernels.Matern32(active_dims=[1]) * gpx.kernels.Matern12(active_dims=[0])
+    assert np.allclose(moments(Term(product, pair, [0, 2])), expected)
+    with pytest.raises(InputError, match="reads 1 column, and X has 3; say which by `columns`"):
+        moments(Term(Matern(1.5), F))
+    with pytest.raises(InputError, match=r"reads columns \[0, 1\], and one is needed"):
+        moments(Term(Matern(1.5), F, [0, 1]))
+    with pytest.raises(InputError, match="has 2 factors and reads 3 columns"):
+        moments(Term(Separable((Matern(1.5), Matern(0.5))), pair, [0, 1, 2]))
+    with pytest.raises(InputError, match="reads column 7, but X has 3 columns"):
+        moments(Term(Matern(1.5), F, [7]))
+
+
+def test_a_fit_with_active_dims_predicts():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (300, 2))
+    y = np.sin(7 * X[:, 1])
+    terms = [Term(gpx.kernels.Matern32(active_dims=[1]), Fourier(8, (0, 1)))]
+    fit = fit_collapsed(terms, collect(terms, [(X, y)]))
+    assert np.abs(fit.posterior.mean(X) - y).max() < 0.05
+
+
+def test_statistics_know_what_they_are_of():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(0, 1, (50, 2)), rng.standard_normal(50)
+    terms, others = ([Term(Matern(1.5), Fourier(3, (0, b)), [d]) for d in range(2)] for b in (1, 3))
+    statistics = collect(terms, [(X, y)])
+    with pytest.raises(InputError, match=r"the statistics are of .* collect them with these"):
+        fit_collapsed(others, statistics)
+    with pytest.raises(InputError, match="statistics of different features cannot be added"):
+        statistics + collect(others, [(X, y)])
+    again = Statistics.from_arrays(statistics.arrays())
+    assert again.signature == statistics.signature
+    fit_collapsed(terms, again)
+    with pytest.raises(InputError, match="a chunk has 1 columns, the first had 2"):
+        collect(terms, [(X, y), (X[:, :1], y)])
+    with pytest.raises(InputError, match="n_threads must be a whole number of at least 1, got -1"):
+        collect(terms, [(X, y)], n_threads=-1)

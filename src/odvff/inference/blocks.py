@@ -37,12 +37,6 @@ class Block:
     def _lengths(self) -> list[float]:
         return [_fourier(f).length for f in _columns(self.term)]
 
-    @property
-    def parameter_names(self) -> list[str]:
-        n = len(self._lengths)
-        names = ["lengthscale"] if n == 1 else [f"lengthscale {i}" for i in range(n)]
-        return [*names, "variance"]
-
     def parameters(self) -> Any:
         """Logarithms of lengthscales relative to the box, and of the variance."""
         if isinstance(self.term.features, Levels):

@@ -43,6 +43,12 @@ def fit_classes(
     `progress` is called with the class, the round and the ELBO.
     """
     chunks = [(matrix(chunk[0], "X"), np.asarray(chunk[1]), *chunk[2:]) for chunk in chunks]
+    for _, y, *_ in chunks:
+        missing = y != y if y.dtype.kind in "fc" else np.array([label is None or label != label for label in y.ravel()])
+        if missing.any():
+            raise InputError(
+                f"y has a missing label in row {int(np.argmax(missing))} of a chunk; drop such rows first."
+            )
     classes = np.unique(np.concatenate([y for _, y, *_ in chunks])) if chunks else np.array([])
     if len(classes) < 2:
         raise InputError(f"there must be two classes or more, got {classes.tolist()}; check the target column.")

@@ -38,15 +38,19 @@ class Evaluation:
 
 
 class CollapsedBound:
-    """The bound as a function of log hyper-parameters: those of each block in turn, then the log noise variance."""
+    """The bound as a function of log hyper-parameters: those of each block in turn, then the log noise variance.
 
-    def __init__(self, terms: Sum, statistics: Statistics, output: int = 0):
+    `count` is the N of N log 2πσ², the sum of weights by default; sites, which are not normalised, count 0.
+    """
+
+    def __init__(self, terms: Sum, statistics: Statistics, output: int = 0, *, count: float | None = None):
         self.blocks = [Block(term) for term in terms]
         self.statistics = statistics
         self.gram = statistics.gram
         self.projections = statistics.projections(output)
         self.squares = statistics.sum_of_squares(output)
         self.weight = statistics.weight
+        self.count = self.weight if count is None else count
         self.y_outside = statistics.outside.Y[:, output]
 
     def split(self, parameters: Any) -> list[Any]:
@@ -81,7 +85,7 @@ class CollapsedBound:
         residuals = self.weight * variances - np.array([np.trace(A[s, s]) for s in slices])
         fit = (self.squares - b @ v) / noise
         left_out = residuals.sum() / noise
-        value = -0.5 * (self.weight * np.log(2 * np.pi * noise) + log_det + fit + left_out)
+        value = -0.5 * (self.count * np.log(2 * np.pi * noise) + log_det + fit + left_out)
 
         gradient = []
         for t, (block, p, s) in enumerate(zip(self.blocks, per_block, slices, strict=True)):
@@ -94,7 +98,7 @@ class CollapsedBound:
         if psi is not None:
             self._add_outside(gradient, terms, C, psi, v, inverse_root, noise)
         trace_inverse = np.sum(inverse_root**2)
-        g_noise = 0.5 * (-self.weight + n - trace_inverse + fit - v @ v + left_out)
+        g_noise = 0.5 * (-self.count + n - trace_inverse + fit - v @ v + left_out)
         return Evaluation(float(value), np.concatenate([*gradient, [g_noise]]), v, inverse_root, residuals)
 
     def _add_outside(

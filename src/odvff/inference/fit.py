@@ -14,7 +14,7 @@ from odvff.errors import InputError
 from odvff.inference.collapsed import CollapsedBound, Evaluation
 from odvff.posterior import Posterior
 from odvff.statistics import Statistics
-from odvff.statistics.basis import orthogonal
+from odvff.statistics.basis import orthogonal, signature
 from odvff.terms import Sum, Term
 
 # bounds: lengthscales relative to the box; variances and noise relative to the variance of y
@@ -179,7 +179,7 @@ def _limits(bound: CollapsedBound, scale: float) -> Any:
 def _posterior(terms: Sum, bound: CollapsedBound, parameters: Any, best: Evaluation) -> Posterior:
     """The optimal posterior on the user's own features: their whitened coordinates are those of the statistics."""
     fitted = bound.terms_at(parameters)
-    own = tuple(replace(term, kernel=new.kernel) for term, new in zip(terms, fitted, strict=True))
+    own = tuple(replace(t, kernel=new.kernel, columns=new.columns) for t, new in zip(terms, fitted, strict=True))
     return Posterior(Sum(own), best.mean, best.inverse_root.T)
 
 
@@ -189,4 +189,9 @@ def _check_statistics(terms: Sum, statistics: Statistics) -> None:
     if statistics.n_features != size:
         raise InputError(
             f"the terms have {size} features and the statistics {statistics.n_features}; collect them with these terms."
+        )
+    expected = signature(Sum(tuple(orthogonal(term) for term in terms)))
+    if statistics.signature not in ("", expected):
+        raise InputError(
+            f"the statistics are of {statistics.signature}, and the terms are {expected}; collect them with these."
         )

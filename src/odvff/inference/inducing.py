@@ -16,11 +16,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from odvff.arrays import cholesky, solve_triangular
-from odvff.checks import matrix, vector, whole
+from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.inference.closed_form import NEGLIGIBLE
 from odvff.inference.fit import Fit
 from odvff.posterior import Posterior
+from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum
 
 BLOCK_ROWS = 4096
@@ -81,6 +82,8 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     The chunks are those of `collect`, with y centred as it was for the fit. If the bound gains less than `least_gain`
     nats, the points are left out again, and the report says so.
     """
+    if fit.posterior.gamma is not None:
+        raise InputError("the fit has inducing points already; add all of them at once, to the fit without any.")
     terms, noise = fit.terms, fit.noise
     gamma = matrix(gamma, "gamma")
     if len(gamma) == 0:
@@ -121,13 +124,7 @@ def _ridge(gram: Any, projection: Any, noise: float) -> Any:
 
 def _blocks(chunks: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, Any, Any]]:
     """The rows of all chunks a few thousand at a time, with weights."""
-    for chunk in chunks:
-        if len(chunk) not in (2, 3):
-            raise InputError(f"a chunk is (X, y) or (X, y, weights), got {len(chunk)} parts.")
-        X = matrix(chunk[0], "X")
-        y = vector(chunk[1], "y", size=len(X))
-        given = len(chunk) == 3 and chunk[2] is not None
-        w = vector(chunk[2], "weights", size=len(X)) if given else np.ones(len(X))
+    for X, y, w in weighted_rows(chunks):
         for start in range(0, len(X), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
             yield X[rows], y[rows], w[rows]

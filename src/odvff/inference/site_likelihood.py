@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from odvff.arrays import Array, in_double_precision
 from odvff.errors import InputError
 from odvff.inference.trainable import Recipe, take_apart
-from odvff.likelihoods import expected_log_density
+from odvff.likelihoods import GaussianNoise, expected_log_density
 
 BLOCK_ROWS = 4096
 
@@ -45,6 +45,25 @@ class SiteLikelihood:
         value, (a, b) = _differentiated(self.recipe, self._unravel(jnp.asarray(flat)), y, w, means, variances)
         return float(value), np.asarray(a)[:, :n], np.asarray(b)[:, :n]
 
+    @property
+    def takes_real_numbers(self) -> bool:
+        """Is y on the scale of f? Then f should start on the scale of y."""
+        import gpjax.likelihoods as gl
+
+        kinds = (GaussianNoise, gl.Gaussian, gl.StudentT, gl.HeteroscedasticGaussian)
+        return isinstance(self.likelihood(self.start), kinds)
+
+    def level(self, flat: Any, sample: tuple[Any, ...]) -> float:
+        """The constant f, of a few dozen, that suits the rows best."""
+        if self.takes_real_numbers:
+            return 0.0
+        few = slice(0, BLOCK_ROWS)
+        y, w = sample[0][few], sample[1][few]
+        nearly = np.full((1, len(y)), 1e-6)
+        candidates = np.append(np.linspace(-10, 10, 41), np.log(np.maximum(y.mean(), 1e-3)))
+        values = [self.expectations(flat, y, w, np.full((1, len(y)), c), nearly)[0] for c in candidates]
+        return float(candidates[np.nanargmax(values)]) if np.isfinite(values).any() else 0.0
+
     @in_double_precision
     def improve(self, flat: Any, sample: tuple[Any, ...]) -> Any:
         """Parameters of the likelihood for the marginals of the sample."""
@@ -56,7 +75,7 @@ class SiteLikelihood:
             value, gradient = _in_parameters(self.recipe, self._unravel(jnp.asarray(p)), *rows)
             return -float(value), -np.asarray(ravel_pytree(gradient)[0])
 
-        bounds = [(p - 1.0, p + 1.0) for p in flat]
+        bounds = [(p - 8.0, p + 8.0) for p in flat]
         return minimize(loss, flat, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 10}).x
 
 

@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from odvff.arrays import Array
-from odvff.checks import matrix, vector, whole
+from odvff.checks import whole
 from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed import CollapsedBound, Evaluation
 from odvff.inference.fit import LENGTHSCALE, FitWarning
@@ -36,12 +36,13 @@ from odvff.likelihoods import predictive_moments
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.statistics import Rows, Statistics
-from odvff.statistics.basis import fill_features, orthogonal, outside
+from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
+from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum, Term
 
-SAMPLE_ROWS, WARM_UP = 20_000, 3
-VARIANCE = (1e-6, 1e6)
-SMALLEST_STEP = 1e-4
+SAMPLE_ROWS, WARM_UP = 1_000_000, 3
+VARIANCE = (1e-12, 1e15)
+SMALLEST_STEP = 1e-8
 
 
 @dataclass(frozen=True)
@@ -96,19 +97,26 @@ def fit_sites(
     latents = [_Latent(t, rows, centred=i > 0) for i, t in enumerate(originals)]
     message = f"the limit of {max_rounds} rounds"
     with threadpool_limits(1, user_api="blas"):
-        now = _Guess(tuple(latent.start(np.log(rows.variance / 2)) for latent in latents), model.start)
+        # hyper-parameters start on the scale of y, if they are to be trained at all
+        scale = rows.variance if train and model.takes_real_numbers else None
+        starts = [latents[0].start(0.0, scale)] + [latent.start(np.log(rows.variance / 2)) for latent in latents[1:]]
+        now = _Guess(tuple(starts), model.start)
         elbo, fresh = _round(latents, model, rows, now)
-        if not np.isfinite(elbo):
+        # the prior may be far from the rows (counts of a thousand): take the first sites at their level
+        level = model.level(now.likelihood, fresh.sample)
+        first = replace(now.latents[0], offset=level)
+        at_level, fresh = _round(latents, model, rows, replace(now, latents=(first, *now.latents[1:])))
+        if not np.isfinite(at_level):
             raise NumericalError(
                 "the expected log-likelihood is not finite; the likelihood may not suit y (counts for Poisson, 0 and 1 "
                 "for Bernoulli)."
             )
-        history, step = [elbo], 1.0
+        history, step = [elbo if np.isfinite(elbo) else -np.inf], 1.0
         try:
             while len(history) <= max_rounds:
-                # sites of the prior say little about hyper-parameters: let q settle first
+                # sites of the prior say little about kernels: let q settle first, and the noise
                 learn = train and len(history) > WARM_UP
-                new = _next(latents, model, now, fresh, step, learn)
+                new = _next(latents, model, now, fresh, step, kernels=learn, likelihood=train)
                 elbo, new_fresh = _round(latents, model, rows, new)
                 gain = elbo - history[-1]
                 if not gain > -1e-9 * rows.weight:  # also if it is NaN
@@ -151,12 +159,7 @@ class _Data:
     """Rows with weights, a block at a time, and which of them make up the sample."""
 
     def __init__(self, chunks: Iterable[tuple[Any, ...]]):
-        self.chunks = []
-        for chunk in chunks:
-            X = matrix(chunk[0], "X")
-            y = vector(chunk[1], "y", size=len(X))
-            given = len(chunk) > 2 and chunk[2] is not None
-            self.chunks.append((X, y, vector(chunk[2], "weights", size=len(X)) if given else np.ones(len(X))))
+        self.chunks = list(weighted_rows(chunks))
         self.n_rows = sum(len(X) for X, _, _ in self.chunks)
         self.weight = float(sum(w.sum() for _, _, w in self.chunks))
         if not self.weight > 0:
@@ -210,6 +213,7 @@ class _Latent:
 
     def __init__(self, terms: Sum, rows: _Data, *, centred: bool):
         self.terms = Sum(tuple(orthogonal(term) for term in terms))
+        check_columns(self.terms, rows.chunks[0][0])
         self.centred = centred
         self.size = self.terms.Kuu().size
         self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
@@ -218,12 +222,16 @@ class _Latent:
         for block in self._template.blocks:
             self._limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE)]
 
-    def start(self, level: float) -> _LatentGuess:
-        """The prior, with the hyper-parameters that the terms came with."""
+    def start(self, level: float, scale: float | None = None) -> _LatentGuess:
+        """The prior, with the hyper-parameters of the terms; their variances add up to `scale`, if it is given."""
         n = self.size
         prior = Evaluation(0.0, np.zeros(0), np.zeros(n), np.eye(n), np.zeros(len(self.terms)))
-        parameters = np.concatenate([block.parameters() for block in self._template.blocks])
-        return _LatentGuess(parameters, prior, level if self.centred else 0.0, self._no_sites)
+        blocks = [block.parameters() for block in self._template.blocks]
+        if scale is not None:
+            # the last parameter of a block is the logarithm of its variance
+            shift = np.log(scale) - np.log(sum(np.exp(p[-1]) for p in blocks))
+            blocks = [np.append(p[:-1], p[-1] + shift) for p in blocks]
+        return _LatentGuess(np.concatenate(blocks), prior, level, self._no_sites)
 
     def terms_at(self, parameters: Any) -> Sum:
         return self._template.terms_at(np.append(parameters, 0.0))
@@ -232,7 +240,7 @@ class _Latent:
         """Sites averaged with fresh ones, then hyper-parameters and q."""
         sites = _average(now.sites, fresh, step)
         offset = sites.mean() if self.centred else 0.0
-        bound = CollapsedBound(self.terms, sites.standardised(offset, 1.0) if self.centred else sites)
+        bound = CollapsedBound(self.terms, sites.standardised(offset, 1.0) if self.centred else sites, count=0.0)
         parameters = now.parameters
         if learn:
             parameters = parameters + step * (self._improve(bound, parameters) - parameters)
@@ -252,22 +260,40 @@ class _Latent:
     def posterior(self, own: Sum, guess: _LatentGuess) -> Posterior:
         """On the user's own features: their whitened coordinates are those of the statistics."""
         fitted = self.terms_at(guess.parameters)
-        terms = Sum(tuple(replace(t, kernel=new.kernel) for t, new in zip(own, fitted, strict=True)))
+        pairs = zip(own, fitted, strict=True)
+        terms = Sum(tuple(replace(t, kernel=new.kernel, columns=new.columns) for t, new in pairs))
         return Posterior(terms, guess.q.mean, guess.q.inverse_root.T)
 
 
 def _next(
-    latents: list[_Latent], model: SiteLikelihood, now: _Guess, fresh: _Fresh, step: float, learn: bool
+    latents: list[_Latent],
+    model: SiteLikelihood,
+    now: _Guess,
+    fresh: _Fresh,
+    step: float,
+    *,
+    kernels: bool,
+    likelihood: bool,
 ) -> _Guess:
-    likelihood = now.likelihood
-    if learn:
-        likelihood = likelihood + step * (model.improve(likelihood, fresh.sample) - likelihood)
+    """The guess after a round; what is trained is said by the last two."""
+    flat = now.likelihood
+    if likelihood:
+        flat = flat + step * (model.improve(flat, fresh.sample) - flat)
     processes = zip(latents, now.latents, fresh.sites, strict=True)
-    return _Guess(tuple(latent.next(guess, sites, step, learn) for latent, guess, sites in processes), likelihood)
+    return _Guess(tuple(latent.next(guess, sites, step, kernels) for latent, guess, sites in processes), flat)
 
 
 def _round(latents: list[_Latent], model: SiteLikelihood, rows: _Data, now: _Guess) -> tuple[float, _Fresh]:
     """The ELBO of a guess, and the statistics of the sites at its marginals.
+
+    A guess that overshoots may give values that are not finite; they are not used, and no cause for a warning.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _pass(latents, model, rows, now)
+
+
+def _pass(latents: list[_Latent], model: SiteLikelihood, rows: _Data, now: _Guess) -> tuple[float, _Fresh]:
+    """One pass over the rows.
 
     Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved.
     """

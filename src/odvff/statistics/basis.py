@@ -8,23 +8,68 @@ from odvff.arrays import Array
 from odvff.errors import InputError
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.features.orthogonal import OrthogonalFourier, fill_inside
-from odvff.kernels import matern, separable
+from odvff.kernels import Separable, categorical, matern, one_column, separable
 from odvff.terms import Sum, Term
 
 
 def orthogonal(term: Term) -> Term:
-    """The term with completed Fourier features in their orthogonal basis: the same span, the same posterior."""
-    features = term.features
-    if isinstance(features, Fourier):
-        features = _orthogonal_fourier(features)
-    elif isinstance(features, Kronecker):
-        features = Kronecker(tuple(_orthogonal_fourier(f) for f in features.factors))
-    elif not isinstance(features, Levels | OrthogonalFourier):
-        raise InputError(
-            f"term {term.name!r} has {type(features).__name__}, whose features change with the hyper-parameters, so "
-            "their statistics cannot be taken once and for all; use Fourier, Kronecker or Levels, or another method."
-        )
-    return Term(term.kernel, features, term.columns, term.name)
+    """The term with completed Fourier features in their orthogonal basis: the same span, the same posterior.
+
+    Its kernel is given by plain numbers, and the columns that a GPJax kernel chose by `active_dims` are its own.
+    """
+    features, kernel = term.features, term.kernel
+    if isinstance(features, Fourier | OrthogonalFourier):
+        plain, columns = matern(kernel), _read([kernel], term)
+        return Term(plain, _orthogonal_fourier(features), columns, term.name)
+    if isinstance(features, Kronecker):
+        factors = separable(kernel, len(features.factors))
+        columns = term.columns if isinstance(kernel, Separable) else _read(kernel.kernels, term)
+        if columns is not None and len(columns) != len(factors):
+            raise InputError(
+                f"term {term.name!r} has {len(factors)} factors and reads {len(columns)} columns; give one for each."
+            )
+        product = Kronecker(tuple(_orthogonal_fourier(f) for f in features.factors))
+        return Term(Separable(tuple(factors)), product, columns, term.name)
+    if isinstance(features, Levels):
+        return Term(categorical(kernel), features, term.columns, term.name)
+    raise InputError(
+        f"term {term.name!r} has {type(features).__name__}, whose features change with the hyper-parameters, so "
+        "their statistics cannot be taken once and for all; use Fourier, Kronecker or Levels, or another method."
+    )
+
+
+def _read(kernels: Any, term: Term) -> tuple[int, ...] | None:
+    """The column of the table that each kernel reads; None if that takes the table to say."""
+    if term.columns is not None:
+        return tuple(term.columns[one_column(k, len(term.columns))] for k in kernels)
+    named: list[Any] = [getattr(k, "active_dims", None) for k in kernels]
+    if all(isinstance(active, list | tuple) for active in named):
+        return tuple(one_column(k, max(active) + 1) for k, active in zip(kernels, named, strict=True))
+    return None
+
+
+def check_columns(terms: Sum, X: Array) -> None:
+    """Does every term find its columns in X?"""
+    for term in terms:
+        n = len(term.features.factors) if isinstance(term.features, Kronecker) else 1
+        if term.columns is None and X.shape[1] != n:
+            raise InputError(
+                f"term {term.name!r} reads {n} column{'s' * (n != 1)}, and X has {X.shape[1]}; say which by `columns`."
+            )
+        term.select(X[:0])
+
+
+def signature(terms: Sum) -> str:
+    """What the statistics of these terms depend on, in words."""
+    parts = []
+    for term in terms:
+        smoothness = "" if isinstance(term.features, Levels) else [k.smoothness for k in _kernels(term)]
+        parts.append(f"{term.features!r} of columns {term.columns} {smoothness}")
+    return "; ".join(parts)
+
+
+def _kernels(term: Term) -> list[Any]:
+    return list(term.kernel.factors) if isinstance(term.kernel, Separable) else [matern(term.kernel)]
 
 
 def _orthogonal_fourier(features: Any) -> Any:

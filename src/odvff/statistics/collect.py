@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from odvff.checks import matrix, numbers
+from odvff.checks import whole
 from odvff.errors import InputError
-from odvff.statistics.basis import orthogonal, outside
+from odvff.statistics.basis import check_columns, orthogonal, outside, signature
+from odvff.statistics.chunks import Chunk, checked_chunks
 from odvff.statistics.cost import ENGINES, cheaper_engine
 from odvff.statistics.summary import Rows, Statistics
 from odvff.terms import Sum, Term
-
-Chunk = tuple[Any, ...]  # (X, y) or (X, y, weights)
 
 
 def collect(
@@ -33,10 +32,11 @@ def collect(
     terms = Sum(tuple(orthogonal(term) for term in Sum.of(terms)))
     if engine not in ("auto", *ENGINES):
         raise InputError(f"engine must be one of {['auto', *ENGINES]}, got {engine!r}.")
-    n_threads = n_threads or min(os.cpu_count() or 1, 8)
+    n_threads = min(os.cpu_count() or 1, 8) if n_threads is None else n_threads
+    whole(n_threads, "n_threads", at_least=1, remedy="leave it out for as many as there are cores")
     total: Statistics | None = None
-    for chunk in chunks:
-        part = _statistics(terms, *_checked(chunk), engine, n_threads)
+    for X, Y, weights in checked_chunks(chunks):
+        part = _statistics(terms, X, Y, weights, engine, n_threads)
         total = part if total is None else total + part
         if progress is not None:
             progress(total.n_rows)
@@ -45,33 +45,8 @@ def collect(
     return total
 
 
-def _checked(chunk: Chunk) -> tuple[Any, Any, Any]:
-    if len(chunk) not in (2, 3):
-        raise InputError(f"a chunk is (X, y) or (X, y, weights), got {len(chunk)} parts.")
-    X, Y = matrix(chunk[0], "X"), _columns(chunk[1], "y")
-    if len(Y) != len(X):
-        raise InputError(f"X has {len(X)} rows and y has {len(Y)}; they must agree.")
-    if len(chunk) == 2 or chunk[2] is None:
-        return X, Y, None
-    weights = _columns(chunk[2], "weights")[:, 0]
-    if len(weights) != len(X):
-        raise InputError(f"X has {len(X)} rows and weights has {len(weights)}; they must agree.")
-    if (weights < 0).any():
-        i = int(np.argmin(weights))
-        raise InputError(
-            f"weights has {weights[i]:g} in row {i}; weights count how often a row is there, so from 0 up."
-        )
-    keep = weights > 0
-    return X[keep], Y[keep], weights[keep]
-
-
-def _columns(value: Any, name: str) -> Any:
-    """One or several columns; a vector is one."""
-    array = numbers(value, name)
-    return matrix(array[:, None] if array.ndim == 1 else array, name)
-
-
 def _statistics(terms: Sum, X: Any, Y: Any, weights: Any | None, engine: str, n_threads: int) -> Statistics:
+    check_columns(terms, X)
     out = outside(terms, X)
     n_rows = len(X)
     kept = Rows(X[out], Y[out], np.ones(out.sum()) if weights is None else weights[out])
@@ -79,6 +54,8 @@ def _statistics(terms: Sum, X: Any, Y: Any, weights: Any | None, engine: str, n_
         X, Y, weights = X[~out], Y[~out], None if weights is None else weights[~out]
     n_features = terms.Kuu().size
     if len(X) == 0:
-        return Statistics(np.zeros((n_features + 1 + Y.shape[1],) * 2), n_features, n_rows, kept)
+        empty = np.zeros((n_features + 1 + Y.shape[1],) * 2)
+        return Statistics(empty, n_features, n_rows, kept, signature(terms))
     engine = cheaper_engine(terms, len(X)) if engine == "auto" else engine
-    return Statistics(ENGINES[engine](terms, X, Y, weights, n_threads), n_features, n_rows, kept)
+    moments = ENGINES[engine](terms, X, Y, weights, n_threads)
+    return Statistics(moments, n_features, n_rows, kept, signature(terms))

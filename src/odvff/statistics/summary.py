@@ -41,6 +41,7 @@ class Statistics:
     n_features: int
     n_rows: int  # with a positive weight, outside included
     outside: Rows
+    signature: str = ""  # of the features that they are sums of
 
     @property
     def n_outputs(self) -> int:
@@ -55,10 +56,6 @@ class Statistics:
     def weight(self) -> float:
         """Σw, outside included: what a sample size is."""
         return float(self.moments[self.n_features, self.n_features] + self.outside.weights.sum())
-
-    def feature_sums(self) -> Any:
-        """ΦᵀW1 of the rows inside, (|β|,)."""
-        return self.moments[: self.n_features, self.n_features]
 
     def projections(self, output: int = 0) -> Any:
         """ΦᵀWy of the rows inside, (|β|,)."""
@@ -95,11 +92,16 @@ class Statistics:
                 f"statistics of {self.n_features} features and {self.n_outputs} outputs cannot be added to those of "
                 f"{other.n_features} features and {other.n_outputs} outputs; collect both with the same terms."
             )
-        return Statistics(
-            self.moments + other.moments,
-            self.n_features,
-            self.n_rows + other.n_rows,
-            self.outside + other.outside,
+        if self.signature != other.signature:
+            raise InputError(
+                f"statistics of different features cannot be added: {self.signature} and {other.signature}; collect "
+                "both with the same terms."
+            )
+        return replace(
+            self,
+            moments=self.moments + other.moments,
+            n_rows=self.n_rows + other.n_rows,
+            outside=self.outside + other.outside,
         )
 
     def arrays(self) -> dict[str, Any]:
@@ -111,6 +113,7 @@ class Statistics:
             "outside_X": self.outside.X,
             "outside_Y": self.outside.Y,
             "outside_weights": self.outside.weights,
+            "signature": np.frombuffer(self.signature.encode(), dtype=np.uint8),
         }
 
     @classmethod
@@ -122,6 +125,7 @@ class Statistics:
                 for name in ("moments", "outside_X", "outside_Y", "outside_weights")
             )
             n_features, n_rows = int(arrays["n_features"]), int(arrays["n_rows"])
+            signature = np.asarray(arrays["signature"], dtype=np.uint8).tobytes().decode()
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"these arrays are no statistics: {error!r}.") from error
         n = len(moments)
@@ -130,7 +134,7 @@ class Statistics:
         ) and Y.shape == (len(X), n - n_features - 1)
         if not shapes_fit or not all(np.isfinite(a).all() for a in (moments, X, Y, weights)):
             raise InputError("these arrays are no statistics: shapes disagree, or an entry is not finite.")
-        return cls(moments, n_features, n_rows, Rows(X, Y, weights))
+        return cls(moments, n_features, n_rows, Rows(X, Y, weights), signature)
 
     def _column(self, output: int) -> int:
         if not 0 <= output < self.n_outputs:
