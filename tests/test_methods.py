@@ -23,6 +23,7 @@ def data():
 CASES = [(m, i) for m, inferences in INFERENCE.items() for i in inferences]
 
 
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
 @pytest.mark.parametrize(("method", "inference"), CASES)
 def test_every_method_predicts_and_covers(data, method, inference):
     X, y, X_test, y_test = data
@@ -48,6 +49,7 @@ def test_every_method_predicts_and_covers(data, method, inference):
     assert (named.fit.posterior.gamma is not None) == (method in ("odvff", "odvgp"))
 
 
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
 def test_bounds_are_ordered(data):
     """SGPR and VFF below the exact evidence, ODVFF above VFF."""
     X, y, *_ = data
@@ -57,6 +59,7 @@ def test_bounds_are_ordered(data):
     assert bounds["sgpr"] <= bounds["exact"] + 0.5
 
 
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
 def test_refinement_raises_the_bound_and_says_so(data):
     X, y, *_ = data
     plain, refined = (
@@ -91,6 +94,9 @@ def test_hopeless_data_end_with_a_sensible_model(method, case):
     assert np.isfinite(fit.bound)
     assert fit.noise > 0
     assert all(issubclass(w.category, FitWarning) for w in caught), [str(w.message) for w in caught]
+    if case == "constant" and method != "svgp":
+        assert any("y is constant" in str(w.message) for w in caught)
+        assert fit.noise > 1e-25
 
 
 def test_auto_says_what_it_chose(data):
@@ -100,8 +106,28 @@ def test_auto_says_what_it_chose(data):
     assert "inducing points" in named.report[1]
 
 
+def test_exact_says_how_it_ended(data):
+    X, y, *_ = data
+    with pytest.warns(FitWarning, match="the limit of 1 iterations"):
+        assert not fit_method("exact", X[:60], y[:60], Options(max_iter=1)).fit.converged
+
+
+def test_a_target_far_from_zero_is_named(data):
+    X, y, *_ = data
+    with pytest.warns(FitWarning, match="the mean of y is 1000.*centre y"):
+        fit_method("vff", X, y + 1000, Options(n_harmonics=3))
+    with pytest.raises(InputError, match=r"y goes up to .*e\+200, whose square leaves float64"):
+        fit_method("vff", X, 1e200 * y)
+
+
 def test_bad_input_is_named(data):
     X, y, *_ = data
+    with pytest.raises(InputError, match="held_out is for stochastic inference, and vff is fitted by collapsed"):
+        fit_method("vff", X, y, Options(held_out=0.1))
+    with pytest.raises(InputError, match="held_out is a share of the rows, from 0 up to 1, got 2"):
+        fit_method("vff", X, y, Options(held_out=2, inference="stochastic"))
+    with pytest.raises(InputError, match="there are no rows to fit to"):
+        fit_method("vff", X[:0], y[:0])
     with pytest.raises(InputError, match="method must be one of odvff, vff, odvgp, svgp, sgpr, exact, got 'gp'"):
         fit_method("gp", X, y)
     with pytest.raises(InputError, match="svgp is fitted by stochastic inference, got inference='collapsed'"):

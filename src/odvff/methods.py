@@ -13,6 +13,7 @@ All for the additive kernel of one Matérn a column and Gaussian noise, all from
 return the same kind of `Fit`.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,7 +32,7 @@ from odvff.inference import (
     kmeans_points,
     optimal_posterior,
 )
-from odvff.inference.fit import fit_quietly
+from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
 from odvff.kernels import Additive, Matern, matern, parameter
 from odvff.likelihoods import GaussianNoise
 from odvff.statistics import collect
@@ -105,23 +106,38 @@ def fit_method(
         raise InputError(f"{method} is fitted by {' or '.join(allowed)} inference, got inference={inference!r}.")
     if not 0 <= options.held_out < 1:
         raise InputError(f"held_out is a share of the rows, from 0 up to 1, got {options.held_out!r}; 0.1 is usual.")
+    if options.held_out > 0 and inference != "stochastic":
+        raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
     if len(X) == 0:
         raise InputError("there are no rows to fit to.")
-    problem = _Problem(X, y, options, progress)
+    if not 1e-150 < max(float(np.abs(y).max()), 1e-149) < 1e150:
+        raise InputError(f"y goes up to {np.abs(y).max():g}, whose square leaves float64; scale it first.")
+    if y.mean() ** 2 > max(y.var(), 1e-300) * 1.0001 and len(y) > 1:
+        warnings.warn(
+            f"the mean of y is {y.mean():g}, far from zero for its standard deviation of {y.std():g}; centre y, or the "
+            "model spends its effects on the level.",
+            FitWarning,
+            stacklevel=2,
+        )
+    order = np.random.default_rng(options.seed).permutation(len(X))
+    n_held = int(options.held_out * len(X))
+    held, rows = order[:n_held], np.sort(order[n_held:])
+    held_out = (X[held], y[held]) if n_held else None
+    problem = _Problem(X[rows], y[rows], options, progress)
     if method == "exact":
         return problem.exact()
     if method in ("odvff", "vff"):
         terms, report = problem.fourier_terms()
         if inference == "collapsed":
             return problem.collapsed(terms, report, gamma=method == "odvff")
-        return problem.stochastic(terms, report, gamma=method == "odvff")
+        return problem.stochastic(terms, report, gamma=method == "odvff", held_out=held_out)
     terms = problem.point_terms()
     report = [f"{options.n_beta} inducing points carry the covariance"]
     if inference == "collapsed":
         return problem.sgpr(terms, report)
-    return problem.stochastic(terms, report, gamma=method == "odvgp")
+    return problem.stochastic(terms, report, gamma=method == "odvgp", held_out=held_out)
 
 
 class _Problem:
@@ -203,35 +219,33 @@ class _Problem:
         report.append(f"moving points and hyper-parameters together raised the bound by {max(gain, 0.0):.3g} nats")
         return refined if gain > 0 else fit
 
-    def stochastic(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
+    def stochastic(self, terms: Sum, report: list[str], *, gamma: bool, held_out: tuple[Any, Any] | None) -> Named:
         from odvff.inference.stochastic import Trainer, minibatches
 
         o = self.options
         if isinstance(terms.terms[0].features, Fourier):
             kernels, self._noise = self.start()
             terms = Sum(tuple(replace(t, kernel=k) for t, k in zip(terms, kernels, strict=True)))
-        n_held = int(o.held_out * len(self.X))
-        order = np.random.default_rng(o.seed).permutation(len(self.X))
-        held, rows = order[:n_held], np.sort(order[n_held:])
         trainer = Trainer(
             terms,
             GaussianNoise(self._noise),
-            len(rows),
+            len(self.X),
             gamma=self._gamma(terms) if gamma else None,
             learning_rate=o.learning_rate,
             natural_step=o.natural_step,
         )
         trained = trainer.run(
-            minibatches(self.X[rows], self.y[rows], min(o.batch_size, len(rows)), seed=o.seed),
+            minibatches(self.X, self.y, min(o.batch_size, len(self.X)), seed=o.seed),
             o.n_steps,
-            held_out=(self.X[held], self.y[held]) if n_held else None,
+            held_out=held_out,
             patience=o.patience,
             on_block=self._show,
         )
         last = trained.history[-min(100, len(trained.history)) :]
         report.append(f"trained for {len(trained.history)} steps: {trained.message}")
         noise = float(trained.likelihood.variance)
-        fit = Fit(trained.posterior, noise, float(np.mean(last)), trained.history, True, trained.message, ())
+        finished = trained.message != "interrupted"
+        fit = Fit(trained.posterior, noise, float(np.mean(last)), trained.history, finished, trained.message, ())
         return Named(fit, tuple(report), trained.scores)
 
     def _show(self, checkpoint: Any) -> None:
@@ -252,14 +266,20 @@ class _Problem:
                 f"allowed up to {EXACT_ROWS} rows. Use method='odvff', or a sample of the rows."
             )
         kernels, noise = self.start()
-        kernel, noise, history = _exact_by_gpjax(kernels, noise, self.X, self.y, self.options.max_iter)
+        kernel, noise, losses = _exact_by_gpjax(kernels, noise, self.X, self.y, self.options.max_iter)
+        noise = max(noise, NOISE[0] * scale_of(float(self.y.mean()), float(self.y.var())))
         q = optimal_posterior([Term(kernel, InducingPoints(self.X), name="all columns")], noise, self.X, self.y)
-        return Named(Fit(q, noise, -history[-1], tuple(-h for h in history), True, "converged", ()), ("exact",))
+        done = len(losses) < 2 or losses[-2] - losses[-1] < 1e-5 * max(abs(losses[-1]), 1.0)
+        message = "converged" if done else f"the limit of {self.options.max_iter} iterations"
+        fit = Fit(q, noise, -losses[-1], tuple(-loss for loss in losses), done, message, ())
+        warn_unless_converged(fit, stacklevel=4)
+        return Named(fit, ("exact",))
 
 
 def _exact_by_gpjax(
     kernels: list[Matern], noise: float, X: Any, y: Any, max_iter: int
 ) -> tuple[Additive, float, list[float]]:
+    import equinox as eqx
     import gpjax as gpx
     import jax
     import jax.numpy as jnp
@@ -278,7 +298,7 @@ def _exact_by_gpjax(
         data = gpx.Dataset(jnp.asarray(X), jnp.asarray(y)[:, None])
         model, history = gpx.fit_scipy(
             model=model,
-            objective=lambda m, d: -gpx.objectives.conjugate_mll(m, d),
+            objective=eqx.filter_jit(lambda m, d: -gpx.objectives.conjugate_mll(m, d)),
             train_data=data,
             max_iters=max_iter,
             verbose=False,

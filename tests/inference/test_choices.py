@@ -104,5 +104,8 @@ def test_bad_input_is_named(fitted):
         greedy_points(fit.terms, X, 0)
     with pytest.raises(InputError, match="got 1 parts"):
         add_inducing(fit, [(X,)], X[:2])
+    once = add_inducing(fit, [(X, y)], X[:5]).fit
+    with pytest.raises(InputError, match="the fit has inducing points already"):
+        add_inducing(once, [(X, y)], X[:5])
     with pytest.raises(InputError, match="X has 600 rows and y has 5; they must agree"):
         add_inducing(fit, [(X, y[:5])], X[:2])

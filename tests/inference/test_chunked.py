@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from odvff import Fourier, GaussianNoise, InducingPoints, InputError, Matern, Term
-from odvff.inference import collapsed_bound, fit_collapsed, greedy_points, optimal_posterior
+from odvff.inference import FitWarning, collapsed_bound, fit_collapsed, greedy_points, optimal_posterior
 from odvff.inference.chunked import ChunkedBound, fit_chunked
 from odvff.inference.inducing import add_inducing
 from odvff.statistics import collect
@@ -63,6 +63,7 @@ def test_weights_are_frequencies(data):
     assert np.isclose(a(a.start)[0], b(b.start)[0])
 
 
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
 def test_sgpr_moves_its_points_and_rises(data):
     X, y = data
     bound = ChunkedBound(models()["points"], 0.5, X, y)
@@ -73,6 +74,7 @@ def test_sgpr_moves_its_points_and_rises(data):
     assert all(a <= b for a, b in zip(fit.history[:-1], fit.history[1:], strict=True))
 
 
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
 def test_joint_refinement_of_gamma_never_loses_evidence(data):
     X, y = data
     terms = models()["fourier"]
@@ -84,8 +86,19 @@ def test_joint_refinement_of_gamma_never_loses_evidence(data):
     assert fit.bound <= two_stage.bound <= refined.bound + 1e-4
 
 
+def test_how_it_ended_is_said(data):
+    X, y = data
+    with pytest.warns(FitWarning, match="stopped before it converged"):
+        assert not fit_chunked(ChunkedBound(models()["points"], 0.2, X, y), max_iter=1).converged
+    with pytest.warns(FitWarning, match="y is constant"):
+        fit = fit_chunked(ChunkedBound(models()["points"], 0.2, X, np.zeros(len(X))), max_iter=50)
+    assert 1e-21 < fit.noise < 1e-10
+
+
 def test_bad_input_is_named(data):
     X, y = data
+    with pytest.raises(InputError, match="weights has -1; weights count how often a row is there"):
+        ChunkedBound(models()["points"], 0.2, X, y, weights=np.append(np.ones(149), -1))
     with pytest.raises(InputError, match="no row with a positive weight"):
         ChunkedBound(models()["points"], 0.2, X, y, weights=np.zeros(150))
     with pytest.raises(InputError, match="chunk_rows must be a whole number of at least 1"):

@@ -21,6 +21,7 @@ from odvff import (
     Separable,
     Sum,
     Term,
+    files,
 )
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.checkpoint import load_checkpoint, save_checkpoint
@@ -59,6 +60,7 @@ def test_one_unit_natural_step_is_the_optimum(data, features):
     assert np.isclose(trained.posterior.elbo(GaussianNoise(0.1), X, y), bound, rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
 def test_sgpr_is_svgp_at_its_optimum(data):
     """Where SGPR ended, one unit natural step of SVGP gives its bound and its posterior, and nothing leads higher."""
     X, y = data
@@ -114,6 +116,19 @@ def test_minibatches_with_gamma_learn_the_noise(data):
     assert 0.92 < inside.mean() < 0.98
 
 
+@pytest.mark.parametrize("level", [100.0, 1000.0])
+def test_large_counts_do_not_lead_astray(level):
+    """Natural steps from a prior that is far off are shortened until they hold."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (2000, 2))
+    f = np.log(level) + 0.5 * np.sin(8 * X[:, 0])
+    y = rng.poisson(np.exp(f)) * 1.0
+    trainer = Trainer(fourier_terms(4), gpx.likelihoods.Poisson(), 2000)
+    trained = trainer.run(minibatches(X, y, 200), 1500)
+    assert np.abs(trained.posterior.mean(X) - f).mean() < 0.1
+    assert trained.checkpoint.state.caution == 1.0
+
+
 @pytest.mark.parametrize("held_out", [False, True])
 def test_resuming_is_as_if_it_had_never_stopped(data, tmp_path, held_out):
     """From a file, in another trainer: every bit is the same."""
@@ -133,6 +148,10 @@ def test_resuming_is_as_if_it_had_never_stopped(data, tmp_path, held_out):
         save_checkpoint(tmp_path / "run.odvff", first, checkpoint)
         return checkpoint.step >= 30
 
+    odd = trainer().run(batches(), 33, held_out=rows)  # not at the end of a block
+    again = trainer().run(batches(first=33), 57, resume=odd.checkpoint, held_out=rows)
+    assert again.history == whole.history
+    assert {step for step, _ in again.scores} == {step for step, _ in whole.scores} | ({33} if held_out else set())
     assert first.run(batches(), 57, held_out=rows, on_block=keep).message == "stopped on request"
     second = trainer()
     checkpoint = load_checkpoint(tmp_path / "run.odvff", second)
@@ -152,12 +171,29 @@ def test_a_wrong_checkpoint_is_refused(data, tmp_path):
     trainer = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], block=10)
     save_checkpoint(path, trainer, Checkpoint(trainer.start()))
     assert load_checkpoint(path, trainer).step == 0
+    faster = Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], learning_rate=0.1, block=10)
     with pytest.raises(FileError, match=r"was written with learning_rate=0\.01, and this trainer has"):
-        load_checkpoint(path, Trainer(fourier_terms(2), GaussianNoise(0.5), 600, learning_rate=0.1, block=10))
+        load_checkpoint(path, faster)
     with pytest.raises(FileError, match="is the checkpoint of another model"):
         load_checkpoint(path, Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:6], block=10))
     with pytest.raises(FileError, match="is the checkpoint of another model"):
         load_checkpoint(path, Trainer(fourier_terms(2), GaussianNoise(0.5), 600, block=10))
+    other_box = [Term(Matern(1.5, 0.3, 0.5), Fourier(2, (0, 5)), [d]) for d in range(2)]
+    for changed in (
+        Trainer(other_box, GaussianNoise(0.5), 600, gamma=X[:5], block=10),
+        Trainer(fourier_terms(2), GaussianNoise(0.5), 600, gamma=X[:5], block=10, train_locations=False),
+        Trainer(fourier_terms(2), gpx.likelihoods.Gaussian(0.5), 600, gamma=X[:5], block=10),
+    ):
+        with pytest.raises(FileError, match="is the checkpoint of another model"):
+            load_checkpoint(path, changed)
+    arrays, header = files.read(path, "checkpoint")
+    for damage in ({"history": np.zeros(3)}, {"scores": np.full((1, 2), np.nan)}, {"caution": np.zeros(2)}):
+        files.write(path, "checkpoint", {**arrays, **damage}, header)
+        with pytest.raises(FileError, match="is damaged: its history is missing"):
+            load_checkpoint(path, trainer)
+    files.write(path, "checkpoint", arrays, {**header, "settings": 3})
+    with pytest.raises(FileError, match="was written with n_rows=None"):
+        load_checkpoint(path, trainer)
     state = trainer.start()
     state.precision[0, 0] = np.nan
     save_checkpoint(path, trainer, Checkpoint(state))
@@ -177,6 +213,10 @@ def test_early_stop_keeps_the_best(data):
     assert len(trained.history) == best_step + 20
     q = trained.posterior
     assert np.isclose(np.mean(log_predictive_density(trained.likelihood, y[300:], *q.predict(X[300:]))), best)
+    with pytest.raises(InputError, match="held_out has no rows"):
+        trainer.run([(X, y)], 5, held_out=(X[:0], y[:0]))
+    with pytest.raises(InputError, match="held_out y contains nan"):
+        trainer.run([(X, y)], 5, held_out=(X[:2], np.array([1.0, np.nan])))
     with pytest.raises(InputError, match="patience needs `held_out` rows"):
         trainer.run([(X, y)], 5, patience=10)
 
@@ -230,7 +270,7 @@ def test_other_likelihoods(data, name):
     assert np.mean(trained.history[-5:]) > np.mean(trained.history[20:25])
     assert np.linalg.eigvalsh(trained.checkpoint.state.precision).min() > 0
     q = trained.posterior
-    assert np.corrcoef(q.mean(X), f if name != "student-t" else np.delete(f, []))[0, 1] > 0.7
+    assert np.corrcoef(q.mean(X), f)[0, 1] > 0.7
     assert np.isclose(q.elbo(trained.likelihood, X, y), trained.history[-1], rtol=0.05)
 
 
@@ -315,11 +355,23 @@ def test_bad_input_is_named(data):
     trainer = Trainer(terms, GaussianNoise(), 600, block=2)
     with pytest.raises(InputError, match="all batches must have one shape"):
         trainer.run([(X[:5], y[:5]), (X[:4], y[:4])], 2)
+    with pytest.raises(InputError, match=r"a batch is a pair \(X, y\)"):
+        trainer.run([(X, y, y)], 2)
+    with pytest.raises(InputError, match=r"a batch is a pair \(X, y\)"):
+        trainer.run((X, y), 2)
+    with pytest.raises(InputError, match="gamma has 1 columns, and the terms read 2"):
+        Trainer(fourier_terms(1), GaussianNoise(), 600, gamma=X[:3, :1])
+    with pytest.raises(InputError, match="a batch has 1 columns, and the terms read 2"):
+        Trainer(fourier_terms(1), GaussianNoise(), 600).run([(X[:, :1], y)], 2)
+    with pytest.raises(InputError, match="first must be a whole number of at least 0, got -1"):
+        next(minibatches(X, y, 10, first=-1))
+    with pytest.raises(NumericalError, match=r"not finite before the first step.*the likelihood does not suit y"):
+        Trainer(terms, gpx.likelihoods.Bernoulli(), 600, block=2).run([(X, y - 5)] * 2, 2)
     with pytest.raises(InputError, match="no batch to train on"):
         trainer.run([], 2)
     with pytest.raises(InputError, match="n_steps must be a whole number of at least 1, got 0"):
         trainer.run([(X, y)], 0)
     wild = Trainer([Term(Matern(), Fourier(1, (0, 1)), [0])], GaussianNoise(), 600, learning_rate=1e4, block=5)
-    with pytest.raises(NumericalError, match=r"the ELBO is not finite at step \d+.*learning_rate"):
+    with pytest.raises(NumericalError, match=r"the ELBO is not finite at step \d+.*learning_rate too large"):
         wild.run([(X, y)] * 20, 20)
     assert isinstance(Trainer(terms, GaussianNoise(), 600).posterior(trainer.start())[0], Posterior)

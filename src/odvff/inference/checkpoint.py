@@ -5,6 +5,7 @@ is refused, so that training never goes on from another model's state or with ot
 """
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -24,24 +25,32 @@ def save_checkpoint(path: str | os.PathLike[str], trainer: Trainer, checkpoint: 
         arrays |= {f"best.{i}": leaf for i, leaf in enumerate(_leaves(checkpoint.best))}
     arrays["history"] = np.array(checkpoint.history)
     arrays["scores"] = np.array(checkpoint.scores, dtype=np.float64).reshape(-1, 2)
-    files.write(path, KIND, arrays, {"settings": trainer.settings, "block": trainer.block})
+    arrays["caution"] = np.array([checkpoint.state.caution])
+    header = {"settings": trainer.settings, "block": trainer.block, "model": trainer.fingerprint}
+    files.write(path, KIND, arrays, header)
 
 
 def load_checkpoint(path: str | os.PathLike[str], trainer: Trainer) -> Checkpoint:
     """The checkpoint in a file, for a trainer of the same model and the same settings."""
     arrays, header = files.read(path, KIND)
+    if header.get("model") != trainer.fingerprint:
+        raise FileError(f"{path} is the checkpoint of another model; give the trainer the same terms and likelihood.")
+    settings = header.get("settings")
+    written = {**(settings if isinstance(settings, dict) else {}), "block": header.get("block")}
     for name, here in {**trainer.settings, "block": trainer.block}.items():
-        there = {**header.get("settings", {}), "block": header.get("block")}.get(name)
-        if there != here:
+        if written.get(name) != here:
             raise FileError(
-                f"{path} was written with {name}={there}, and this trainer has {name}={here}; use the same to go on."
+                f"{path} was written with {name}={written.get(name)}, and this trainer has {name}={here}; use the same "
+                "to go on."
             )
     start = trainer.start()
-    history, scores = arrays.get("history"), arrays.get("scores")
-    if history is None or history.ndim != 1 or scores is None or scores.ndim != 2 or scores.shape[1:] != (2,):
-        raise FileError(f"{path} is damaged: its history is missing or has the wrong shape.")
+    state = _state(path, arrays, "state", start)
+    history, scores, caution = (np.asarray(arrays.get(name)) for name in ("history", "scores", "caution"))
+    shapes_fit = history.shape == (state.step,) and scores.ndim == 2 and scores.shape[1] == 2 and caution.shape == (1,)
+    if not shapes_fit or not all(np.isfinite(a).all() for a in (history, scores, caution)):
+        raise FileError(f"{path} is damaged: its history is missing, or has the wrong shape.")
     return Checkpoint(
-        _state(path, arrays, "state", start),
+        replace(state, caution=float(caution[0])),
         tuple(float(value) for value in history),
         tuple((int(step), float(score)) for step, score in scores),
         _state(path, arrays, "best", start) if "best.0" in arrays else None,

@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from odvff.arrays import in_double_precision
 from odvff.checks import matrix, positive, vector, whole
-from odvff.errors import InputError
-from odvff.inference.fit import Fit
+from odvff.errors import InputError, NumericalError
+from odvff.inference.fit import NOISE, Fit, scale_of, warn_unless_converged
 from odvff.inference.grouped import whiten
 from odvff.inference.trainable import Recipe, named_like, take_apart, take_terms_apart
 from odvff.likelihoods import GaussianNoise
@@ -33,6 +33,7 @@ from odvff.posterior import Posterior
 from odvff.terms import Sum, Term
 
 JITTER = 1e-10
+WIDEST = 20.0
 
 
 class ChunkedBound:
@@ -61,7 +62,11 @@ class ChunkedBound:
         w = np.ones(len(X)) if weights is None else vector(weights, "weights", size=len(X))
         if len(X) == 0 or not w.sum() > 0:
             raise InputError("there is no row with a positive weight to fit to.")
+        if (w < 0).any():
+            raise InputError(f"weights has {w.min():g}; weights count how often a row is there, so from 0 up.")
         self.weight, self.squares = float(w.sum()), float(w @ y**2)
+        self.mean = float(w @ y) / self.weight
+        self.variance = max(self.squares / self.weight - self.mean**2, 0.0)
         chunk_rows = min(whole(chunk_rows, "chunk_rows", at_least=1, remedy="4096 is a good choice"), len(X))
         self._chunks = list(_padded(X, y, w, chunk_rows))
         self._original = terms
@@ -85,6 +90,17 @@ class ChunkedBound:
             more = _pull_back(self._model, p, self._fixed, chunk, tuple(upstream))
             gradient = jax.tree.map(jnp.add, gradient, more)
         return float(value), np.asarray(ravel_pytree(gradient)[0])
+
+    @in_double_precision
+    def limits(self, scale: float) -> Any:
+        """Noise relative to the variance of y, kernels within e^±20 of where they start, points anywhere."""
+        start = self._unravel(jnp.asarray(self.start))
+        low, high = (jax.tree.map(lambda x, s=sign: jnp.full_like(x, s * np.inf), start) for sign in (-1, 1))
+        for tree, sign, noise in ((low, -1, NOISE[0]), (high, 1, NOISE[1])):
+            tree["noise"] = jax.tree.map(lambda x, v=noise: jnp.full_like(x, np.log(v * scale)), start["noise"])
+            kernels = start["terms"]["kernels"]
+            tree["terms"]["kernels"] = jax.tree.map(lambda x, s=sign: x + s * WIDEST, kernels)
+        return np.stack([np.asarray(ravel_pytree(tree)[0]) for tree in (low, high)], axis=1)
 
     def _totals(self, p: Any) -> Any:
         sums = (_chunk_sums(self._model, p, self._fixed, chunk) for chunk in self._chunks)
@@ -172,13 +188,20 @@ def fit_chunked(
     bound: ChunkedBound, *, max_iter: int = 200, progress: Callable[[int, float], None] | None = None
 ) -> Fit:
     """Maximise a chunked bound from where it starts; the result is never below the start."""
+    limits = bound.limits(scale_of(bound.mean, bound.variance))
+    start = np.clip(bound.start, limits[:, 0], limits[:, 1])
+    if not np.isfinite(bound(start)[0]):
+        raise NumericalError(
+            "the bound is not finite where it starts; inducing points may fall together (raise their `jitter` to "
+            "1e-6), or y is of a very different scale (standardise it)."
+        )
     best: list[Any] = [-np.inf, bound.start]
     history: list[float] = []
 
     def loss(p: Any) -> tuple[float, Any]:
         value, gradient = bound(p)
         if not np.isfinite(value) or not np.isfinite(gradient).all():
-            return 1e10, np.zeros_like(p)  # the line search turns back
+            return 1e10, 1e10 * (p - best[1])  # the line search turns back
         if value > best[0]:
             best[:] = [value, p.copy()]
         return -value / bound.weight, -gradient / bound.weight
@@ -192,14 +215,18 @@ def fit_chunked(
     try:
         options = {"maxiter": max_iter, "ftol": 1e-10, "gtol": 1e-6}
         with threadpool_limits(1, user_api="blas"):
-            result = minimize(loss, bound.start, jac=True, method="L-BFGS-B", callback=callback, options=options)
+            result = minimize(
+                loss, start, jac=True, method="L-BFGS-B", bounds=limits, callback=callback, options=options
+            )
         flat = result.status == 2 and np.abs(result.jac).max() < 1e-3
         message = "converged" if result.success or flat else str(result.message)
     except KeyboardInterrupt:
         if not np.isfinite(best[0]):
             raise
     q, noise = bound.posterior(best[1])
-    return Fit(q, noise, float(best[0]), tuple(history), message == "converged", message, ())
+    fit = Fit(q, noise, float(best[0]), tuple(history), message == "converged", message, ())
+    warn_unless_converged(fit, stacklevel=3)
+    return fit
 
 
 def _padded(X: Any, y: Any, w: Any, chunk_rows: int) -> Iterable[tuple[Any, Any, Any]]:

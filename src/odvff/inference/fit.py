@@ -65,16 +65,9 @@ def fit_collapsed(
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
     _check_statistics(terms, statistics)
     bound = CollapsedBound(Sum(tuple(orthogonal(term) for term in terms)), statistics, output)
-    scale = statistics.variance(output)
-    constant = not scale > 1e-14 * max(statistics.mean(output) ** 2, 1e-300)
-    if constant:
-        warnings.warn(
-            f"y is constant ({statistics.mean(output):g}): there is nothing to explain, and the noise ends at its "
-            "lower bound. Check the target column.",
-            FitWarning,
-            stacklevel=2,
-        )
-        scale = max(statistics.mean(output) ** 2, 1.0) * 1e-12
+    if not np.isfinite(statistics.moments).all():
+        raise InputError("the sums over the rows overflow; scale y (and weights) to numbers near 1 first.")
+    scale = scale_of(statistics.mean(output), statistics.variance(output))
     run = _Run(bound, statistics.weight, progress)
     with threadpool_limits(1, user_api="blas"):
         try:
@@ -98,14 +91,31 @@ def fit_collapsed(
         run.message,
         tuple(float(r) for r in best.residuals / statistics.weight / np.exp(parameters[-1])),
     )
-    if not result.converged:
+    warn_unless_converged(result, stacklevel=3)
+    return result
+
+
+def scale_of(mean: float, variance: float) -> float:
+    """The variance of y; for a constant y, with a warning, next to nothing."""
+    if variance > 1e-14 * max(mean**2, 1e-300):
+        return variance
+    warnings.warn(
+        f"y is constant ({mean:g}), as far as float64 can tell: there is nothing to explain, and the noise ends near "
+        "nothing. Check the target column, and centre y if its mean is large.",
+        FitWarning,
+        stacklevel=3,
+    )
+    return max(mean**2, 1.0) * 1e-12
+
+
+def warn_unless_converged(fit: Fit, stacklevel: int) -> None:
+    if not fit.converged:
         warnings.warn(
-            f"the fit stopped before it converged ({run.message}); its bound is {best.value:.6g}. Raise `max_iter`, or "
+            f"the fit stopped before it converged ({fit.message}); its bound is {fit.bound:.6g}. Raise `max_iter`, or "
             "use the model as it is if the bound no longer rises.",
             FitWarning,
-            stacklevel=2,
+            stacklevel=stacklevel,
         )
-    return result
 
 
 def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int) -> Fit:
@@ -122,11 +132,11 @@ class _Run:
         self.bound, self.weight, self.progress = bound, weight, progress
         self.best: tuple[Any, Evaluation] | None = None
         self.history: list[float] = []
-        self.message = "no iteration was made"
+        self.message = "no iteration was made"  # of the start that found the best
 
     def evaluate(self, parameters: Any) -> Evaluation:
         evaluation = self.bound(parameters)
-        if self.best is None or evaluation.value > self.best[1].value:
+        if self.best is None or not evaluation.value <= self.best[1].value:
             self.best = (parameters.copy(), evaluation)
         return evaluation
 
@@ -141,6 +151,7 @@ class _Run:
             if self.progress is not None:
                 self.progress(len(self.history), self.history[-1])
 
+        before = -np.inf if self.best is None or not self.history else self.best[1].value
         result = minimize(
             self.loss,
             np.clip(start, limits[:, 0], limits[:, 1]),
@@ -152,7 +163,8 @@ class _Run:
         )
         # an abnormal line search at the end means that rounding is all that is left to gain
         flat = np.abs(result.jac).max() < 1e-3
-        self.message = "converged" if result.success or (result.status == 2 and flat) else str(result.message)
+        if self.best is None or self.best[1].value > before:
+            self.message = "converged" if result.success or (result.status == 2 and flat) else str(result.message)
 
 
 def _start(run: _Run, scale: float) -> Any:

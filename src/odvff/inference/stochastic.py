@@ -4,11 +4,14 @@ The step itself is in `odvff.inference.natural_step`. Here are its loop, in comp
 way (ELBO estimates, held-out scores, the best state), and where it can be stopped and resumed.
 """
 
+import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -22,6 +25,8 @@ from odvff.likelihoods import log_predictive_density
 from odvff.posterior import Posterior
 from odvff.terms import Sum, Term
 
+LEAST_CAUTION = 1e-9
+
 
 @dataclass(frozen=True)
 class State:
@@ -32,6 +37,7 @@ class State:
     shift: Any  # Λm
     optimiser: Any
     step: int
+    caution: float = 1.0  # by what the natural step is multiplied, after a block that went astray
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class Trainer:
     learning_rate : of Adam.
     natural_step, ramp : ρ, reached after `ramp` steps.
     train_locations : move γ, and inducing points in the terms.
-    block : steps compiled into one call.
+    block : steps compiled into one call; scores are taken and checkpoints offered between blocks.
     """
 
     @in_double_precision
@@ -114,7 +120,10 @@ class Trainer:
         self._original = terms
         term_parameters, terms_recipe = take_terms_apart(terms)
         likelihood_parameters, likelihood_recipe = take_apart(likelihood)
+        self._n_columns = max((max(t.columns) + 1 for t in terms if t.columns is not None), default=1)
         gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
+        if gamma is not None and gamma.shape[1] < self._n_columns:
+            raise InputError(f"gamma has {gamma.shape[1]} columns, and the terms read {self._n_columns}.")
         self._parameters = {
             "terms": term_parameters,
             "likelihood": likelihood_parameters,
@@ -128,6 +137,12 @@ class Trainer:
             "natural_step": natural_step,
             "ramp": float(ramp),
         }
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the model without its numbers: a checkpoint of another one is refused."""
+        words = re.sub(r" at 0x[0-9a-f]+", "", repr(self._model))
+        return hashlib.sha256(words.encode()).hexdigest()
 
     @in_double_precision
     def start(self) -> State:
@@ -170,10 +185,11 @@ class Trainer:
             if held_out is None:
                 raise InputError("patience needs `held_out` rows to score; give some, or leave it out.")
         now = Checkpoint(self.start()) if resume is None else resume
+        held_out = None if held_out is None else _checked_rows(held_out)
         message = f"{n_steps} steps"
         try:
             with threadpool_limits(1, user_api="blas"):
-                for Xs, ys, n in _stacked(iter(batches), n_steps - now.step, self.block):
+                for Xs, ys, n in _stacked(batches, now.step, n_steps, self.block, self._n_columns):
                     now = self._scored(self._advance(now, Xs, ys, n), held_out)
                     if on_block is not None and on_block(now):
                         message = "stopped on request"
@@ -194,20 +210,24 @@ class Trainer:
         return Trained(posterior, likelihood, now, message)
 
     def _advance(self, now: Checkpoint, Xs: Any, ys: Any, n: int) -> Checkpoint:
-        """Up to a block of steps."""
-        state = now.state
+        """Up to a block of steps; if the ELBO is lost on the way, the same again with shorter natural steps.
+
+        From a prior that is far from the rows (counts of a thousand) a first natural step may lead to nowhere.
+        """
+        state, caution = now.state, now.state.caution
         carry = (state.parameters, state.precision, state.shift, state.optimiser, jnp.asarray(state.step))
-        carry, values = run_block(self._model, self.settings, carry, Xs, ys, n)
-        values = np.asarray(values)[:n]
-        if not np.isfinite(values).all():
-            first = state.step + int(np.argmax(~np.isfinite(values)))
-            raise NumericalError(
-                f"the ELBO is not finite at step {first}. Likely causes: (a) learning_rate or natural_step too "
-                "large: divide them by ten; (b) inducing points that fell together: raise their `jitter` to 1e-6; "
-                "(c) data of a very different scale: standardise them."
-            )
-        parameters, precision, shift, optimiser, step = concrete(carry)
-        state = State(parameters, precision, shift, optimiser, int(step))
+        while True:
+            settings = {**self.settings, "natural_step": caution * self.settings["natural_step"]}
+            after, values = run_block(self._model, settings, carry, Xs, ys, n)
+            values, after = np.asarray(values)[:n], concrete(after)
+            finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
+            if finite and np.isfinite(values).all():
+                break
+            caution /= 10
+            if caution < LEAST_CAUTION:
+                raise NumericalError(_lost(state.step, values))
+        parameters, precision, shift, optimiser, step = after
+        state = State(parameters, precision, shift, optimiser, int(step), min(1.0, 4 * caution))
         return replace(now, state=state, history=now.history + tuple(float(v) for v in values))
 
     def _scored(self, now: Checkpoint, held_out: tuple[Any, Any] | None) -> Checkpoint:
@@ -215,6 +235,11 @@ class Trainer:
             return now
         posterior, likelihood = self.posterior(now.state)
         score = float(np.mean(log_predictive_density(likelihood, held_out[1], *posterior.predict(held_out[0]))))
+        if not np.isfinite(score):
+            raise NumericalError(
+                f"the held-out rows have a mean log density of {score} after {now.step} steps; the likelihood may not "
+                "suit them (counts for Poisson, 0 and 1 for Bernoulli)."
+            )
         risen = now.best is None or score > max(s for _, s in now.scores)
         return replace(now, scores=(*now.scores, (now.step, score)), best=now.state if risen else now.best)
 
@@ -228,21 +253,56 @@ class Trainer:
         return q, self._model.likelihood(p["likelihood"])
 
 
-def _stacked(batches: Iterator[tuple[Any, Any]], n_steps: int, block: int) -> Iterator[tuple[Any, Any, int]]:
-    """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up."""
-    left, shape = n_steps, None
-    while left > 0:
+def _lost(step: int, values: Any) -> str:
+    first = step + int(np.argmax(~np.isfinite(values)))
+    if first == 0:
+        return (
+            "the ELBO is not finite before the first step. Likely causes: (a) the likelihood does not suit y (counts "
+            "for Poisson, 0 and 1 for Bernoulli); (b) data of a very different scale: standardise them; (c) inducing "
+            "points that fall together: raise their `jitter` to 1e-6."
+        )
+    return (
+        f"the ELBO is not finite at step {first}, even with much shorter natural steps. Likely causes: (a) "
+        "learning_rate too large: divide it by ten; (b) inducing points that fell together: raise their `jitter` to "
+        "1e-6; (c) data of a very different scale: standardise them."
+    )
+
+
+def _checked_rows(rows: Any) -> tuple[Any, Any]:
+    if not isinstance(rows, list | tuple) or len(rows) != 2:
+        raise InputError("held_out must be a pair (X, y).")
+    X = matrix(rows[0], "held_out X")
+    if len(X) == 0:
+        raise InputError("held_out has no rows; give some to score, or leave it out.")
+    return X, vector(rows[1], "held_out y", size=len(X))
+
+
+def _stacked(
+    batches: Iterable[tuple[Any, Any]], step: int, n_steps: int, block: int, n_columns: int
+) -> Iterator[tuple[Any, Any, int]]:
+    """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up.
+
+    Blocks end at multiples of their length, wherever the first one starts.
+    """
+    source, shape = iter(batches), None
+    while step < n_steps:
         gathered = []
-        for X, y in islice(batches, min(block, left)):
-            X = matrix(X, "X")
+        for batch in islice(source, min(block - step % block, n_steps - step)):
+            if not isinstance(batch, list | tuple) or len(batch) != 2:
+                raise InputError(
+                    "a batch is a pair (X, y); pass an iterable of such pairs (weights are not supported)."
+                )
+            X = matrix(batch[0], "X")
+            if X.shape[1] < n_columns:
+                raise InputError(f"a batch has {X.shape[1]} columns, and the terms read {n_columns}.")
             shape = X.shape if shape is None else shape
             if X.shape != shape:
                 raise InputError(f"all batches must have one shape, got {shape} and {X.shape}; drop the short one.")
-            gathered.append((X, vector(y, "y", size=len(X))))
+            gathered.append((X, vector(batch[1], "y", size=len(X))))
         if not gathered:
             return
         n = len(gathered)
-        left -= n
+        step += n
         gathered += gathered[-1:] * (block - n)
         Xs, ys = zip(*gathered, strict=True)
         yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys)), n
@@ -256,6 +316,7 @@ def minibatches(X: Any, y: Any, batch_size: int, *, seed: int = 0, first: int = 
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
     batch_size = whole(batch_size, "batch_size", at_least=1, remedy="500 is usual")
+    first = whole(first, "first", at_least=0, remedy="it is the number of batches to skip")
     if batch_size > len(X):
         raise InputError(f"batch_size is {batch_size}, but there are {len(X)} rows; make it smaller.")
     per_epoch = len(X) // batch_size
