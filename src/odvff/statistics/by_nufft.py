@@ -32,7 +32,7 @@ from odvff.terms import Sum, Term
 # products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing.
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 # 2-D grids are large, and pay with many rows; strengths of 1-D transforms are many, and should stay in the cache
-BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**16
+BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
 
 
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
@@ -97,10 +97,9 @@ class _Plans:
 class _Column:
     """One column's harmonics in a Fourier term: angles, number, and remainders."""
 
-    def __init__(self, features: Any, smoothness: float, angles: Any, plans: _Plans):
+    def __init__(self, features: Any, smoothness: float, angles: Any):
         self.n_harmonics = _harmonics(features)
         self.angles = angles
-        self._plans = plans
         self.n_remainders = int(smoothness + 0.5) if isinstance(features, OrthogonalFourier) else 0
         self.remainders = remainders(angles * (0.5 / np.pi), self.n_harmonics, self.n_remainders)
 
@@ -108,12 +107,6 @@ class _Column:
     def remainder_rows(self) -> Any:
         """R̂_k at the rows, (s, N)."""
         return _unpaired(self.remainders)[: self.n_remainders]
-
-    def transform(self, pairs: Any, n_modes: int) -> Any:
-        """Σ strengths[a] e^{ikθ} for k = 0…n_modes and real strengths in pairs, of shape (2 pairs, n_modes + 1)."""
-        f = self._plans.modes(self.angles, pairs, 2 * n_modes + 1)
-        forward, backward = f[:, n_modes:], f[:, n_modes::-1].conj()
-        return _interleaved((forward + backward) / 2, (forward - backward) / 2j)
 
 
 def _paired(real: Any) -> Any:
@@ -126,6 +119,13 @@ def _paired(real: Any) -> Any:
 
 def _unpaired(pairs: Any) -> Any:
     return _interleaved(pairs.real, pairs.imag)
+
+
+def _of_real_strengths(modes: Any) -> Any:
+    """Σ E e^{ikθ}, k ≥ 0, for each of two real strengths whose modes |k| ≤ n were taken together."""
+    n = modes.shape[1] // 2
+    forward, backward = modes[:, n:], modes[:, n::-1].conj()
+    return _interleaved((forward + backward) / 2, (forward - backward) / 2j)
 
 
 def _interleaved(even: Any, odd: Any) -> Any:
@@ -149,7 +149,7 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, options: _Options)
     )
     which, places = _places(terms, layout, Y.shape[1])
     moments[np.ix_(places, places)] = products[np.ix_(which, which)]
-    for (term, s), m in zip(fourier, modes, strict=True):
+    for (term, s), m in zip(fourier, map(_of_real_strengths, modes), strict=True):
         F, h = _harmonics(term.features), _harmonic_places(term, s)
         others = m[which, 1 : F + 1]
         moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
@@ -193,9 +193,9 @@ def _places(terms: Sum, layout: list[slice], n_outputs: int) -> tuple[list[int],
 
 
 def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, angles: list[Any], plans: _Plans) -> list[Any]:
-    """Σ w E Eᵀ for what is no harmonic (1 and y, remainders, levels), then for every column Σ w E e^{ikθ}, k = 0…2F.
+    """Σ w E Eᵀ for what is no harmonic (1 and y, remainders, levels), then for every column Σ w E e^{ikθ}, |k| ≤ 2F.
 
-    (The moments of the weights are needed up to 2F, the others' just up to F.)
+    The latter are of E two by two. (The moments of the weights are needed up to 2F, the others' just up to F.)
     """
     strengths = [_paired(np.concatenate([np.ones((1, len(X))), Y.T]))]
     columns: list[_Column] = []
@@ -203,14 +203,14 @@ def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, angles: list[Any
         if isinstance(term.features, Levels):
             strengths.append(_paired(term.features.inside(term.select(X))))
         elif isinstance(term.features, Fourier | OrthogonalFourier):
-            columns.append(_Column(term.features, matern(term.kernel).smoothness, angles[len(columns)], plans))
+            columns.append(_Column(term.features, matern(term.kernel).smoothness, angles[len(columns)]))
             strengths.append(columns[-1].remainders)
     E = np.concatenate(strengths)
     real = _unpaired(E)
     products = real @ real.T if w is None else (real * w) @ real.T
     if w is not None:
         E *= w
-    return [products, *(column.transform(E, 2 * column.n_harmonics) for column in columns)]
+    return [products, *(plans.modes(column.angles, E, 4 * column.n_harmonics + 1) for column in columns)]
 
 
 def _total(parts: Iterable[list[Any]]) -> list[Any]:
@@ -248,7 +248,7 @@ def _kronecker_block(term: Term, X: Any, w: Any, options: _Options) -> Any:
     kernels = separable(term.kernel, len(term.features.factors))  # type: ignore[attr-defined]
     selected = term.select(X)
     columns = [
-        _Column(f, k.smoothness, _angles(f, selected[:, d]), _Plans(options))
+        _Column(f, k.smoothness, _angles(f, selected[:, d]))
         for d, (f, k) in enumerate(zip(term.features.factors, kernels, strict=True))  # type: ignore[attr-defined]
     ]
     products = [_products(column) for column in columns]
