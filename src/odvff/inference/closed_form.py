@@ -17,6 +17,7 @@ import numpy as np
 
 from odvff.arrays import Array, cholesky, solve_triangular
 from odvff.checks import matrix, positive, untraced, vector
+from odvff.linalg import Factor
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.terms import Sum, Term
@@ -83,9 +84,14 @@ def _whiten(
     rho, lift = np.zeros((0, len(X))), np.zeros((0, 0))
     if gamma is not None and len(gamma) > 0:
         gamma = matrix(gamma, "gamma")
-        psi_gamma = C.solve(terms.Kuf(gamma))
-        eigenvalues, Q = np.linalg.eigh(terms.covariance(gamma, gamma) - psi_gamma.T @ psi_gamma)
-        keep = eigenvalues > NEGLIGIBLE * terms.variances(gamma).max()
-        lift = Q[:, keep] / np.sqrt(eigenvalues[keep])
+        psi_gamma, lift = beyond_beta(terms, C, gamma)
         rho = lift.T @ (terms.covariance(gamma, X) - psi_gamma.T @ psi)
     return _Whitened(terms, psi, residual, rho, lift), y
+
+
+def beyond_beta(terms: Sum, C: Factor, gamma: Array) -> tuple[Array, Array]:
+    """ψ(γ), and the lift that whitens r(x) = k(γ,x) − ψ(γ)ᵀψ(x): ρ = liftᵀ r, without what β spans already."""
+    psi_gamma = C.solve(terms.Kuf(gamma))
+    eigenvalues, Q = np.linalg.eigh(terms.covariance(gamma, gamma) - psi_gamma.T @ psi_gamma)
+    keep = eigenvalues > NEGLIGIBLE * terms.variances(gamma).max()
+    return psi_gamma, Q[:, keep] / np.sqrt(eigenvalues[keep])

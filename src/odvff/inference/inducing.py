@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from odvff.arrays import cholesky, solve_triangular
 from odvff.checks import matrix, whole
 from odvff.errors import InputError
-from odvff.inference.closed_form import NEGLIGIBLE
+from odvff.inference.closed_form import beyond_beta
 from odvff.inference.fit import Fit
 from odvff.posterior import Posterior
 from odvff.statistics.chunks import weighted_rows
@@ -89,10 +89,7 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     if len(gamma) == 0:
         return WithInducing(fit, 0.0, "no inducing points: the features already explain all of the prior variance")
     C = fit.posterior.factor
-    psi_gamma = C.solve(terms.Kuf(gamma))
-    eigenvalues, Q = np.linalg.eigh(terms.covariance(gamma, gamma) - psi_gamma.T @ psi_gamma)
-    keep = eigenvalues > NEGLIGIBLE * terms.variances(gamma).max()
-    lift = Q[:, keep] / np.sqrt(eigenvalues[keep])  # whitens r: ρ = liftᵀ r
+    psi_gamma, lift = beyond_beta(terms, C, gamma)
     n = C.size
     gram, projection = np.zeros((n + lift.shape[1],) * 2), np.zeros(n + lift.shape[1])
     with threadpool_limits(1, user_api="blas"):
@@ -105,7 +102,7 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
         alone = _ridge(gram[:n, :n], projection[:n], noise)
         together = _ridge(gram, projection, noise)
     gain = float((projection @ together - projection[:n] @ alone) / (2 * noise))
-    if gain < least_gain or not keep.any():
+    if gain < least_gain or lift.shape[1] == 0:
         report = (
             f"no inducing points: {len(gamma)} of them would raise the bound by {gain:.3g} nats, less than "
             f"{least_gain:.3g}"

@@ -29,7 +29,7 @@ class SiteLikelihood:
         _check_processes(likelihood, n_latents)
         tree, self.recipe = take_apart(likelihood)
         flat, self._unravel = ravel_pytree(tree)
-        self.start, self.n_latents = np.asarray(flat), n_latents
+        self.start = np.asarray(flat)
 
     @in_double_precision
     def likelihood(self, flat: Any) -> Any:

@@ -12,7 +12,6 @@ Two real strengths travel as one complex one.
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, pairwise
 from typing import Any
@@ -41,21 +40,14 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
     edges = np.linspace(0, len(X), n_blocks + 1).astype(int)
     blocks = [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        options = _Options(1, FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE)
+        tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
         parts = ((X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
-        return sum(pool.map(lambda part: _block_moments(terms, part[0], part[1], part[2], options), parts))
+        return sum(pool.map(lambda part: _block_moments(terms, part[0], part[1], part[2], tolerance), parts))
 
 
-@dataclass(frozen=True)
-class _Options:
-    """How FINUFFT is to be called."""
-
-    n_threads: int
-    tolerance: float
-
-    def keywords(self) -> dict[str, Any]:
-        # the finer grid is the faster one here: spreading costs more than the FFT
-        return {"eps": self.tolerance, "isign": 1, "nthreads": self.n_threads, "upsampfac": 2.0}
+def _keywords(tolerance: float) -> dict[str, Any]:
+    """One thread, as blocks of rows run side by side; the finer grid, as spreading costs more than the FFT."""
+    return {"eps": tolerance, "isign": 1, "nthreads": 1, "upsampfac": 2.0}
 
 
 def _harmonics(features: Any) -> int:
@@ -78,8 +70,8 @@ def _column(term: Term, X: Any) -> Any:
 class _Plans:
     """FINUFFT's plans for 1-D transforms, made once and used for block after block."""
 
-    def __init__(self, options: _Options):
-        self._options = options
+    def __init__(self, tolerance: float):
+        self._tolerance = tolerance
         self._made: dict[tuple[int, int], Any] = {}
 
     def modes(self, angles: Any, strengths: Any, n_modes: int) -> Any:
@@ -87,7 +79,7 @@ class _Plans:
         key = (n_modes, len(strengths))
         if key not in self._made:
             # the grid fits into the cache: nothing is gained by sorting the rows
-            keywords = {**self._options.keywords(), "spread_sort": 0}
+            keywords = {**_keywords(self._tolerance), "spread_sort": 0}
             self._made[key] = finufft.Plan(1, (n_modes,), n_trans=len(strengths), **keywords)
         plan = self._made[key]
         plan.setpts(angles)
@@ -132,7 +124,7 @@ def _interleaved(even: Any, odd: Any) -> Any:
     return np.stack([even, odd], axis=1).reshape(2 * len(even), even.shape[1])
 
 
-def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, options: _Options) -> Any:
+def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, tolerance: float) -> Any:
     layout = terms.Kuu().slices
     n = layout[-1].stop
     moments = np.zeros((n + 1 + Y.shape[1],) * 2)
@@ -142,7 +134,7 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, options: _Options)
         if isinstance(term.features, Fourier | OrthogonalFourier)
     ]
     angles = {s.start: _angles(term.features, _column(term, X)) for term, s in fourier}
-    plans = _Plans(options)
+    plans = _Plans(tolerance)
     products, *modes = _total(
         _one_dimensional(terms, X[r], Y[r], None if w is None else w[r], [a[r] for a in angles.values()], plans)
         for r in (slice(start, start + SMALL_BLOCK_ROWS) for start in range(0, len(X), SMALL_BLOCK_ROWS))
@@ -158,11 +150,12 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, options: _Options)
     strengths = np.ones(len(X), dtype=complex) if w is None else w.astype(complex)
     for (a, i), (b, j) in combinations(fourier, 2):
         F, G = _harmonics(a.features), _harmonics(b.features)
-        block = _pair_block(F, angles[i.start], G, angles[j.start], strengths, options)
-        _put(moments, _harmonic_places(a, i), _harmonic_places(b, j), block)
+        block = _pair_block(F, angles[i.start], G, angles[j.start], strengths, tolerance)
+        rows, columns = _harmonic_places(a, i), _harmonic_places(b, j)
+        moments[rows, columns], moments[columns, rows] = block, block.T
     for term, s in zip(terms, layout, strict=True):
         if isinstance(term.features, Kronecker):
-            moments[s, s] = _kronecker_block(term, X, strengths, options)
+            moments[s, s] = _kronecker_block(term, X, strengths, tolerance)
             _kronecker_against_the_rest(terms, layout, s, X, Y, strengths.real, moments)
     return moments
 
@@ -218,12 +211,6 @@ def _total(parts: Iterable[list[Any]]) -> list[Any]:
     return reduce(lambda total, part: [a + b for a, b in zip(total, part, strict=True)], parts)
 
 
-def _put(moments: Any, rows: slice, columns: slice, block: Any) -> None:
-    """A block, and its transpose."""
-    moments[rows, columns] = block
-    moments[columns, rows] = block.T
-
-
 def _own_block(m: Any, F: int) -> Any:
     """Σ w h_i h_j for the harmonics (cosines, then sines) from the moments m_k = Σ w e^{ikθ}, k = 0…2F."""
     i = np.arange(1, F + 1)
@@ -235,15 +222,15 @@ def _own_block(m: Any, F: int) -> Any:
     return np.block([[cos_cos, sin_cos.T], [sin_cos, sin_sin]])
 
 
-def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, options: _Options) -> Any:
+def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any:
     """Σ w h_i(x) h_j(y) for the harmonics of two columns, whose angles are a and b."""
-    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **options.keywords())
+    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **_keywords(tolerance))
     plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
     minus = modes[F + 1 :, G - 1 :: -1]  # e^{i(kθ − lφ)}
     return 0.5 * np.block([[(plus + minus).real, (plus - minus).imag], [(plus + minus).imag, (minus - plus).real]])
 
 
-def _kronecker_block(term: Term, X: Any, w: Any, options: _Options) -> Any:
+def _kronecker_block(term: Term, X: Any, w: Any, tolerance: float) -> Any:
     """The own block of a separable term: Σ w Π_d φ_{i_d}(x_d) φ_{j_d}(x_d)."""
     kernels = separable(term.kernel, len(term.features.factors))  # type: ignore[attr-defined]
     selected = term.select(X)
@@ -262,7 +249,7 @@ def _kronecker_block(term: Term, X: Any, w: Any, options: _Options) -> Any:
         strength = w
         for product in chosen:
             strength = strength * product.strength
-        modes = transform(*(c.angles for c in columns), strength, n_modes=n_modes, **options.keywords())
+        modes = transform(*(c.angles for c in columns), strength, n_modes=n_modes, **_keywords(tolerance))
         # contract every axis with the coefficients that turn e^{ikθ} into products of features
         for product in chosen:
             modes = np.tensordot(modes, product.coefficients, axes=([0], [0]))

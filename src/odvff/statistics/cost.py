@@ -34,7 +34,7 @@ def costs(terms: Sum, n_rows: int) -> dict[str, float]:
         s = [matern(t.kernel).order if isinstance(t.features, OrthogonalFourier) else 0 for t in columns]
         F = [(K.size - 1 - s_t) // 2 for K, s_t in zip(terms.Kuu().blocks, s, strict=True)]
         D = len(columns)
-        # for each column: 1, y and all remainders as strengths, two in one; and its own remainders, two in one
+        # for each column: 1, y and all remainders as strengths, two in one; and the tables of its own
         n_1d = sum((2 + sum(s)) / 2 + (s_t + 1) // 2 for s_t in s)
         pairs = D * (D - 1) / 2
         grids = sum(F[i] * F[j] * 16 for i in range(D) for j in range(i))
