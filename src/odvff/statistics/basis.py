@@ -135,9 +135,8 @@ def outside(terms: Sum, X: Array) -> Any:
     mask = np.zeros(len(X), dtype=bool)
     if len(X) == 0:
         return mask
-    low, high = X.min(axis=0), X.max(axis=0)
     for column, a, b in boxes(terms):
-        if low[column] >= a and high[column] <= b:  # all inside, as mostly: no need to look at each
-            continue
-        mask |= (X[:, column] < a) | (X[:, column] > b)
+        x = X[:, column]
+        if x.min() < a or x.max() > b:  # mostly all are inside, and there is no need to look at each
+            mask |= (x < a) | (x > b)
     return mask

@@ -78,8 +78,8 @@ class _Plans:
         """Σ strengths e^{ikθ}, for several strengths at once."""
         key = (n_modes, len(strengths))
         if key not in self._made:
-            # the grid fits into the cache: nothing is gained by sorting the rows
-            keywords = {**_keywords(self._tolerance), "spread_sort": 0}
+            # the grid fits into the cache: it may be finer, and nothing is gained by sorting the rows
+            keywords = {**_keywords(self._tolerance), "upsampfac": 3.0, "spread_sort": 0}
             self._made[key] = finufft.Plan(1, (n_modes,), n_trans=len(strengths), **keywords)
         plan = self._made[key]
         plan.setpts(angles)
