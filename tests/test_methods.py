@@ -124,6 +124,8 @@ def test_bad_input_is_named(data):
     X, y, *_ = data
     with pytest.raises(InputError, match="held_out is for stochastic inference, and vff is fitted by collapsed"):
         fit_method("vff", X, y, Options(held_out=0.1))
+    with pytest.raises(InputError, match="cooling is a share of the steps, from 0 to 1, got 2"):
+        fit_method("vff", X, y, Options(cooling=2, inference="stochastic"))
     with pytest.raises(InputError, match="held_out is a share of the rows, from 0 up to 1, got 2"):
         fit_method("vff", X, y, Options(held_out=2, inference="stochastic"))
     with pytest.raises(InputError, match="there are no rows to fit to"):

@@ -66,6 +66,7 @@ class Options:
     n_steps: int = 8000
     learning_rate: float = 0.01
     natural_step: float = 0.1
+    cooling: float = 0.25  # the last share of the steps, in which both rates fall to a hundredth
     held_out: float = 0.0  # share of the rows that stochastic training keeps apart and scores
     patience: int | None = None  # steps without a better score after which it stops
     refine: bool = False  # collapsed odvff: move γ and all hyper-parameters together in the end
@@ -106,6 +107,8 @@ def fit_method(
         raise InputError(f"{method} is fitted by {' or '.join(allowed)} inference, got inference={inference!r}.")
     if not 0 <= options.held_out < 1:
         raise InputError(f"held_out is a share of the rows, from 0 up to 1, got {options.held_out!r}; 0.1 is usual.")
+    if not 0 <= options.cooling <= 1:
+        raise InputError(f"cooling is a share of the steps, from 0 to 1, got {options.cooling!r}; 0.25 is usual.")
     if options.held_out > 0 and inference != "stochastic":
         raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
     X = matrix(X, "X")
@@ -233,6 +236,7 @@ class _Problem:
             gamma=self._gamma(terms) if gamma else None,
             learning_rate=o.learning_rate,
             natural_step=o.natural_step,
+            cooling=(min(int((1 - o.cooling) * o.n_steps), o.n_steps - 1), o.n_steps) if o.cooling > 0 else None,
         )
         trained = trainer.run(
             minibatches(self.X, self.y, min(o.batch_size, len(self.X)), seed=o.seed),

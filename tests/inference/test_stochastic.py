@@ -103,6 +103,20 @@ def test_training_reaches_the_collapsed_optimum(data):
     assert abs(trained.likelihood.variance - fit.noise) < 0.01
 
 
+def test_cooling_ends_next_to_the_optimum(data):
+    """With constant rates the end is a draw about the optimum; rates that fall average that away."""
+    X, y = data
+    best = optimal_posterior(fourier_terms(), 0.1, X, y)
+    distance = {}
+    for cooling in (None, (100, 400)):
+        trainer = Trainer(
+            fourier_terms(), GaussianNoise(0.1), 600, learning_rate=1e-13, natural_step=0.3, ramp=1, cooling=cooling
+        )
+        q = trainer.run(minibatches(X, y, 60), 400).posterior
+        distance[cooling] = np.sqrt(np.mean((q.predict(X)[0] - best.predict(X)[0]) ** 2))
+    assert distance[100, 400] < 0.4 * distance[None]
+
+
 def test_minibatches_with_gamma_learn_the_noise(data):
     X, y = data
     trainer = Trainer(fourier_terms(3), GaussianNoise(0.5), 600, gamma=X[:15], learning_rate=0.02)
@@ -350,6 +364,10 @@ def test_bad_input_is_named(data):
         InputError, match=r"learning_rate must be positive and finite, got 0\.0; 0\.01 is a good choice"
     ):
         Trainer(terms, GaussianNoise(), 600, learning_rate=0.0)
+    with pytest.raises(InputError, match=r"cooling is a pair of steps \(first, last\), got 100"):
+        Trainer(terms, GaussianNoise(), 600, cooling=100)
+    with pytest.raises(InputError, match="the last step of cooling must be a whole number of at least 51, got 50"):
+        Trainer(terms, GaussianNoise(), 600, cooling=(50, 50))
     with pytest.raises(InputError, match="batch_size is 700, but there are 600 rows"):
         next(minibatches(X, y, 700))
     trainer = Trainer(terms, GaussianNoise(), 600, block=2)

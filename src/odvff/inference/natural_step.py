@@ -12,6 +12,9 @@ is not log-concave) Λ could leave the cone of positive matrices, and ρ is halv
 **Everything else** (kernels, likelihood, a_γ, locations of γ and of inducing points in β) follows Adam on the ELBO,
 whose one backward pass also supplies a_n and b_n. Steps are compiled in blocks; a block of a given shape is compiled
 once.
+
+**Cooling.** With constant rates the parameters keep on wandering about the optimum, and now and then are thrown off
+for a while; the last ones are a draw from that. Rates that fall to nearly nothing towards the end average it away.
 """
 
 from dataclasses import dataclass
@@ -28,6 +31,7 @@ from odvff.likelihoods import expected_log_density
 from odvff.posterior.residual import residual_variance
 
 ADAM = optax.scale_by_adam()
+COLD = 0.01
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,12 @@ class StepModel:
                 jnp.zeros_like, (gradient["gamma"], gradient["terms"]["points"])
             )
         updates, optimiser = ADAM.update(gradient, optimiser)
-        parameters = jax.tree.map(lambda p, u: p + settings["learning_rate"] * u, parameters, updates)
+        warmth = _warmth(step, settings["cooling_from"], settings["cooling_to"])
+        rate = warmth * settings["learning_rate"]
+        parameters = jax.tree.map(lambda p, u: p + rate * u, parameters, updates)
         target = jnp.eye(self.size) - 2 * (psi * b) @ psi.T
         target_shift = psi @ (a - 2 * b * projected)
-        rho = settings["natural_step"] * jnp.minimum(1.0, (step + 1) / settings["ramp"])
+        rho = warmth * settings["natural_step"] * jnp.minimum(1.0, (step + 1) / settings["ramp"])
         rho = _inside_the_cone(precision, target, rho)
         precision = (1 - rho) * precision + rho * target
         shift = (1 - rho) * shift + rho * target_shift
@@ -107,6 +113,11 @@ def moments(precision: Any, shift: Any) -> tuple[Any, Any]:
     lower = jnp.linalg.cholesky(precision)
     root = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(lower)), lower=True).T
     return root @ (root.T @ shift), root
+
+
+def _warmth(step: Any, first: Any, last: Any) -> Any:
+    """The factor of both rates: 1 up to the first step of the cooling, then down in a line to `COLD`."""
+    return jnp.clip((last - step) / (last - first), COLD, 1.0)
 
 
 def _inside_the_cone(precision: Any, target: Any, rho: Any) -> Any:

@@ -92,6 +92,8 @@ class Trainer:
     gamma : γ, starting locations of inducing points for the mean, or None.
     learning_rate : of Adam.
     natural_step, ramp : ρ, reached after `ramp` steps.
+    cooling : the steps between which both rates fall to a hundredth, so that the last parameters are no chance ones;
+        by default the rates stay as they are.
     train_locations : move γ, and inducing points in the terms.
     block : steps compiled into one call; scores are taken and checkpoints offered between blocks.
     """
@@ -107,6 +109,7 @@ class Trainer:
         learning_rate: float = 0.01,
         natural_step: float = 0.1,
         ramp: int = 100,
+        cooling: tuple[int, int] | None = None,
         train_locations: bool = True,
         block: int = 50,
     ):
@@ -116,6 +119,7 @@ class Trainer:
         natural_step = positive(natural_step, "natural_step", "0.1 is a good choice, 1 the largest")
         if natural_step > 1:
             raise InputError(f"natural_step must be at most 1, got {natural_step:g}; 0.1 is a good choice.")
+        cooling_from, cooling_to = _cooling(cooling)
         terms = Sum.of(terms)
         self._original = terms
         term_parameters, terms_recipe = take_terms_apart(terms)
@@ -136,6 +140,8 @@ class Trainer:
             "learning_rate": positive(learning_rate, "learning_rate", "0.01 is a good choice"),
             "natural_step": natural_step,
             "ramp": float(ramp),
+            "cooling_from": cooling_from,
+            "cooling_to": cooling_to,
         }
 
     @property
@@ -251,6 +257,17 @@ class Trainer:
         terms = named_like(self._model.terms(p["terms"]), self._original)
         q = Posterior(terms, np.asarray(m), np.asarray(root), p["gamma"], p["a_gamma"])
         return q, self._model.likelihood(p["likelihood"])
+
+
+def _cooling(steps: tuple[int, int] | None) -> tuple[float, float]:
+    """Where the rates begin to fall, and where they end; by default after any step there will ever be."""
+    if steps is None:
+        return 1e18, 2e18
+    if not isinstance(steps, list | tuple) or len(steps) != 2:
+        raise InputError(f"cooling is a pair of steps (first, last), got {steps!r}.")
+    first = whole(steps[0], "the first step of cooling", at_least=0, remedy="three quarters of all steps are usual")
+    last = whole(steps[1], "the last step of cooling", at_least=first + 1, remedy="it is usually the last of all steps")
+    return float(first), float(last)
 
 
 def _lost(step: int, values: Any) -> str:

@@ -36,13 +36,30 @@ BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
 
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
-    n_blocks = max(n_threads, -(-len(X) // BLOCK_ROWS))
-    edges = np.linspace(0, len(X), n_blocks + 1).astype(int)
-    blocks = [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
+    tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
+    layout = terms.Kuu().slices
+
+    def rows(s: slice) -> tuple[Any, Any, Any]:
+        return X[s], Y[s], None if weights is None else weights[s]
+
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
-        parts = ((X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
-        return sum(pool.map(lambda part: _block_moments(terms, part[0], part[1], part[2], tolerance), parts))
+        # long jobs first: the short ones fill the gap if a core is slower than the others
+        large = [
+            pool.submit(_several_columns, terms, layout, *rows(s), tolerance)
+            for s in _blocks(len(X), max(n_threads, -(-len(X) // BLOCK_ROWS)))
+        ]
+        small = [
+            pool.submit(_one_dimensional, terms, *rows(s), _Plans(tolerance))
+            for s in _blocks(len(X), max(n_threads, -(-len(X) // SMALL_BLOCK_ROWS)))
+        ]
+        moments = sum(job.result() for job in large)
+        _fill_single_columns(moments, terms, layout, Y.shape[1], _total(job.result() for job in small))
+    return moments
+
+
+def _blocks(n_rows: int, n_blocks: int) -> list[slice]:
+    edges = np.linspace(0, n_rows, n_blocks + 1).astype(int)
+    return [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
 
 
 def _keywords(tolerance: float) -> dict[str, Any]:
@@ -68,7 +85,7 @@ def _column(term: Term, X: Any) -> Any:
 
 
 class _Plans:
-    """FINUFFT's plans for 1-D transforms, made once and used for block after block."""
+    """FINUFFT's plans for 1-D transforms, made once for all columns with as many harmonics."""
 
     def __init__(self, tolerance: float):
         self._tolerance = tolerance
@@ -124,33 +141,21 @@ def _interleaved(even: Any, odd: Any) -> Any:
     return np.stack([even, odd], axis=1).reshape(2 * len(even), even.shape[1])
 
 
-def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, tolerance: float) -> Any:
-    layout = terms.Kuu().slices
-    n = layout[-1].stop
-    moments = np.zeros((n + 1 + Y.shape[1],) * 2)
-    fourier = [
+def _fourier(terms: Sum, layout: list[slice]) -> list[tuple[Term, slice]]:
+    return [
         (term, s)
         for term, s in zip(terms, layout, strict=True)
         if isinstance(term.features, Fourier | OrthogonalFourier)
     ]
-    angles = {s.start: _angles(term.features, _column(term, X)) for term, s in fourier}
-    plans = _Plans(tolerance)
-    products, *modes = _total(
-        _one_dimensional(terms, X[r], Y[r], None if w is None else w[r], [a[r] for a in angles.values()], plans)
-        for r in (slice(start, start + SMALL_BLOCK_ROWS) for start in range(0, len(X), SMALL_BLOCK_ROWS))
-    )
-    which, places = _places(terms, layout, Y.shape[1])
-    moments[np.ix_(places, places)] = products[np.ix_(which, which)]
-    for (term, s), m in zip(fourier, map(_of_real_strengths, modes), strict=True):
-        F, h = _harmonics(term.features), _harmonic_places(term, s)
-        others = m[which, 1 : F + 1]
-        moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
-        moments[h, places] = moments[places, h].T
-        moments[h, h] = _own_block(m[0], F)
+
+
+def _several_columns(terms: Sum, layout: list[slice], X: Any, Y: Any, w: Any | None, tolerance: float) -> Any:
+    """The moments of harmonics of two columns, and of separable terms with anything; zeros in all other places."""
+    moments = np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2)
+    fourier = [(term, s, _angles(term.features, _column(term, X))) for term, s in _fourier(terms, layout)]
     strengths = np.ones(len(X), dtype=complex) if w is None else w.astype(complex)
-    for (a, i), (b, j) in combinations(fourier, 2):
-        F, G = _harmonics(a.features), _harmonics(b.features)
-        block = _pair_block(F, angles[i.start], G, angles[j.start], strengths, tolerance)
+    for (a, i, theta), (b, j, phi) in combinations(fourier, 2):
+        block = _pair_block(_harmonics(a.features), theta, _harmonics(b.features), phi, strengths, tolerance)
         rows, columns = _harmonic_places(a, i), _harmonic_places(b, j)
         moments[rows, columns], moments[columns, rows] = block, block.T
     for term, s in zip(terms, layout, strict=True):
@@ -158,6 +163,19 @@ def _block_moments(terms: Sum, X: Any, Y: Any, w: Any | None, tolerance: float) 
             moments[s, s] = _kronecker_block(term, X, strengths, tolerance)
             _kronecker_against_the_rest(terms, layout, s, X, Y, strengths.real, moments)
     return moments
+
+
+def _fill_single_columns(moments: Any, terms: Sum, layout: list[slice], n_outputs: int, sums: list[Any]) -> None:
+    """Put the sums of `_one_dimensional` into their places."""
+    products, *modes = sums
+    which, places = _places(terms, layout, n_outputs)
+    moments[np.ix_(places, places)] = products[np.ix_(which, which)]
+    for (term, s), m in zip(_fourier(terms, layout), map(_of_real_strengths, modes), strict=True):
+        F, h = _harmonics(term.features), _harmonic_places(term, s)
+        others = m[which, 1 : F + 1]
+        moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
+        moments[h, places] = moments[places, h].T
+        moments[h, h] = _own_block(m[0], F)
 
 
 def _harmonic_places(term: Term, s: slice) -> slice:
@@ -185,7 +203,7 @@ def _places(terms: Sum, layout: list[slice], n_outputs: int) -> tuple[list[int],
     return which, places
 
 
-def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, angles: list[Any], plans: _Plans) -> list[Any]:
+def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -> list[Any]:
     """Σ w E Eᵀ for what is no harmonic (1 and y, remainders, levels), then for every column Σ w E e^{ikθ}, |k| ≤ 2F.
 
     The latter are of E two by two. (The moments of the weights are needed up to 2F, the others' just up to F.)
@@ -196,7 +214,8 @@ def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, angles: list[Any
         if isinstance(term.features, Levels):
             strengths.append(_paired(term.features.inside(term.select(X))))
         elif isinstance(term.features, Fourier | OrthogonalFourier):
-            columns.append(_Column(term.features, matern(term.kernel).smoothness, angles[len(columns)]))
+            angles = _angles(term.features, _column(term, X))
+            columns.append(_Column(term.features, matern(term.kernel).smoothness, angles))
             strengths.append(columns[-1].remainders)
     E = np.concatenate(strengths)
     real = _unpaired(E)
