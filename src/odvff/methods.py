@@ -1,16 +1,16 @@
 """The methods by name: each a choice of what carries the covariance (β), what the mean gains (γ), and of inference.
 
-| name  | β                                  | γ      | inference               |
-|-------|------------------------------------|--------|-------------------------|
-| odvff | Fourier features of every column   | points | collapsed or stochastic |
-| vff   | Fourier features of every column   | none   | collapsed or stochastic |
-| odvgp | points that see all columns        | points | stochastic              |
-| svgp  | points that see all columns        | none   | stochastic              |
-| sgpr  | points that see all columns        | none   | collapsed               |
-| exact | every row                          | none   | GPJax, up to 5000 rows  |
+| name  | β                                          | γ      | inference                      |
+|-------|--------------------------------------------|--------|--------------------------------|
+| odvff | Fourier features of every numeric column   | points | collapsed, sites or stochastic |
+| vff   | Fourier features of every numeric column   | none   | collapsed, sites or stochastic |
+| odvgp | points that see all numeric columns        | points | stochastic                     |
+| svgp  | points that see all numeric columns        | none   | stochastic                     |
+| sgpr  | points that see all numeric columns        | none   | collapsed                      |
+| exact | every row                                  | none   | GPJax, up to 5000 rows         |
 
-All for the additive kernel of one Matérn a column and Gaussian noise, all from the same starting values, and all
-return the same kind of `Fit`.
+Columns of levels are in β exactly, whatever the method. Collapsed inference is for Gaussian noise, sites are for other
+likelihoods. All start from the same values, and all return the same kind of posterior and history.
 """
 
 import warnings
@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from odvff.checks import matrix, vector, whole
+from odvff.design import Design, NumericPart
 from odvff.errors import InputError
-from odvff.features import Fourier, InducingPoints
+from odvff.features import Fourier, InducingPoints, Kronecker
 from odvff.inference import (
     Fit,
     add_inducing,
@@ -33,21 +34,26 @@ from odvff.inference import (
     optimal_posterior,
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
-from odvff.kernels import Additive, Matern, matern, parameter
+from odvff.inference.sites import SiteFit, fit_sites
+from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
+from odvff.rows import MemoryRows, RowSource
 from odvff.statistics import collect
 from odvff.terms import Sum, Term
 
 INFERENCE = {
-    "odvff": ("collapsed", "stochastic"),
-    "vff": ("collapsed", "stochastic"),
+    "odvff": ("collapsed", "sites", "stochastic"),
+    "vff": ("collapsed", "sites", "stochastic"),
     "odvgp": ("stochastic",),
     "svgp": ("stochastic",),
     "sgpr": ("collapsed",),
     "exact": ("exact",),
 }
+GAUSSIAN = ("collapsed", "exact", "stochastic")
+OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
 START_ROWS, START_HARMONICS = 2000, 12
+PROBE_ROWS = 20_000
 JITTER = 1e-6
 
 
@@ -78,9 +84,13 @@ class Options:
 class Named:
     """A fit by name, and in words what was chosen on the way."""
 
-    fit: Fit
+    fit: Fit | SiteFit
     report: tuple[str, ...]
     scores: tuple[tuple[int, float], ...] = ()  # of stochastic training: (step, mean log density of the held-out rows)
+
+    @property
+    def likelihood(self) -> Any:
+        return GaussianNoise(self.fit.noise) if isinstance(self.fit, Fit) else self.fit.likelihood
 
 
 def fit_method(
@@ -90,7 +100,7 @@ def fit_method(
     options: Options | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Named:
-    """Fit an additive model to the rows of X and a centred y by the named method.
+    """Fit an additive model of numeric columns to the rows of X and a centred y by the named method.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 1, (300, 1))
@@ -99,18 +109,6 @@ def fit_method(
     True
     """
     options = options or Options()
-    if method not in INFERENCE:
-        raise InputError(f"method must be one of {', '.join(INFERENCE)}, got {method!r}.")
-    allowed = INFERENCE[method]
-    inference = allowed[0] if options.inference == "auto" else options.inference
-    if inference not in allowed:
-        raise InputError(f"{method} is fitted by {' or '.join(allowed)} inference, got inference={inference!r}.")
-    if not 0 <= options.held_out < 1:
-        raise InputError(f"held_out is a share of the rows, from 0 up to 1, got {options.held_out!r}; 0.1 is usual.")
-    if not 0 <= options.cooling <= 1:
-        raise InputError(f"cooling is a share of the steps, from 0 to 1, got {options.cooling!r}; 0.25 is usual.")
-    if options.held_out > 0 and inference != "stochastic":
-        raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
     if len(X) == 0:
@@ -124,89 +122,145 @@ def fit_method(
             FitWarning,
             stacklevel=2,
         )
-    order = np.random.default_rng(options.seed).permutation(len(X))
-    n_held = int(options.held_out * len(X))
-    held, rows = order[:n_held], np.sort(order[n_held:])
-    held_out = (X[held], y[held]) if n_held else None
-    problem = _Problem(X[rows], y[rows], options, progress)
+    intervals = options.intervals or tuple(_range(X[:, d]) for d in range(X.shape[1]))
+    if len(intervals) != X.shape[1]:
+        raise InputError(f"there are {len(intervals)} intervals for {X.shape[1]} columns; give one for each.")
+    design = Design(tuple(NumericPart(d, f"column {d}", interval) for d, interval in enumerate(intervals)))
+    return fit_rows(method, MemoryRows(X, y, seed=options.seed), design, options, progress=progress)
+
+
+def fit_rows(
+    method: str,
+    rows: RowSource,
+    design: Design,
+    options: Options,
+    *,
+    likelihood: Any | None = None,
+    pseudo_target: Callable[[Any], Any] | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Named:
+    """Fit a design to rows from anywhere.
+
+    Without a likelihood the noise is Gaussian, and y is centred. For another one, `pseudo_target` turns y into numbers
+    that are about as f should be: lengthscales and harmonics start from a Gaussian fit to these.
+    """
+    inference = check_method(method, options.inference, gaussian=likelihood is None)
+    if not 0 <= options.held_out < 1:
+        raise InputError(f"held_out is a share of the rows, from 0 up to 1, got {options.held_out!r}; 0.1 is usual.")
+    if not 0 <= options.cooling <= 1:
+        raise InputError(f"cooling is a share of the steps, from 0 to 1, got {options.cooling!r}; 0.25 is usual.")
+    if options.held_out > 0 and inference != "stochastic":
+        raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
+    problem = _Problem(rows, design, options, likelihood, pseudo_target, progress)
     if method == "exact":
         return problem.exact()
     if method in ("odvff", "vff"):
         terms, report = problem.fourier_terms()
         if inference == "collapsed":
             return problem.collapsed(terms, report, gamma=method == "odvff")
-        return problem.stochastic(terms, report, gamma=method == "odvff", held_out=held_out)
+        if inference == "sites":
+            return problem.sites(terms, report, gamma=method == "odvff")
+        return problem.stochastic(terms, report, gamma=method == "odvff")
     terms = problem.point_terms()
     report = [f"{options.n_beta} inducing points carry the covariance"]
     if inference == "collapsed":
         return problem.sgpr(terms, report)
-    return problem.stochastic(terms, report, gamma=method == "odvgp", held_out=held_out)
+    return problem.stochastic(terms, report, gamma=method == "odvgp")
+
+
+def check_method(method: str, inference: str, *, gaussian: bool) -> str:
+    """The inference of this method, if it has it for such a likelihood."""
+    if method not in INFERENCE:
+        raise InputError(f"method must be one of {', '.join(INFERENCE)}, got {method!r}.")
+    fitting = [i for i in INFERENCE[method] if i in (GAUSSIAN if gaussian else OTHERS)]
+    if not fitting:
+        raise InputError(
+            f"method {method!r} is for Gaussian noise; use odvff, vff, odvgp or svgp with this likelihood."
+        )
+    inference = fitting[0] if inference == "auto" else inference
+    if inference not in fitting:
+        noise = "" if gaussian else " for this likelihood"
+        raise InputError(f"{method} is fitted by {' or '.join(fitting)} inference{noise}, got inference={inference!r}.")
+    return inference
 
 
 class _Problem:
-    """Data, options and the starting values that all methods share."""
+    """Rows, design, options and the starting values that all methods share."""
 
-    def __init__(self, X: Any, y: Any, options: Options, progress: Callable[[int, float], None] | None):
-        self.X, self.y, self.options, self.progress = X, y, options, progress
-        self.intervals = options.intervals or tuple(_range(X[:, d]) for d in range(X.shape[1]))
-        if len(self.intervals) != X.shape[1]:
-            raise InputError(f"there are {len(self.intervals)} intervals for {X.shape[1]} columns; give one for each.")
+    def __init__(
+        self,
+        rows: RowSource,
+        design: Design,
+        options: Options,
+        likelihood: Any | None,
+        pseudo_target: Callable[[Any], Any] | None,
+        progress: Callable[[int, float], None] | None,
+    ):
+        self.rows, self.design, self.options, self.progress = rows, design, options, progress
+        self.likelihood = likelihood
+        self.pseudo_target = pseudo_target or (lambda y: y)
 
-    def _terms(self, n_harmonics: int, kernels: list[Matern] | None = None) -> Sum:
-        o = self.options
-        kernels = kernels or [Matern(o.smoothness)] * len(self.intervals)
-        return Sum(
-            tuple(
-                Term(k, Fourier(n_harmonics, interval, o.completion), (d,))
-                for d, (k, interval) in enumerate(zip(kernels, self.intervals, strict=True))
-            )
-        )
+    def _terms(self, n_harmonics: int, design: Design | None = None) -> Sum:
+        return (design or self.design).fourier_terms(n_harmonics, self.options.smoothness, self.options.completion)
 
-    def start(self) -> tuple[list[Matern], float]:
-        """Kernels and noise from a quick fit to a sample of the rows."""
-        rows = np.random.default_rng(self.options.seed).permutation(len(self.X))[:START_ROWS]
-        terms = self._terms(START_HARMONICS)
-        statistics = collect(terms, [(self.X[rows], self.y[rows])])
-        fit = fit_quietly(terms, statistics, max_iter=50)
-        # extremes of a small sample are no place to start from
-        scale = float(self.y.var()) or 1.0
-        kernels = []
-        for term, (a, b) in zip(fit.terms, self.intervals, strict=True):
-            k = matern(term.kernel)
-            lengthscale = float(np.clip(k.lengthscale, 0.02 * (b - a), 3 * (b - a)))
-            kernels.append(Matern(k.smoothness, lengthscale, float(np.clip(k.variance, 1e-3 * scale, 10 * scale))))
-        return kernels, max(fit.noise, 1e-4 * scale)
+    def _sample(self, n_rows: int) -> tuple[Any, Any, Any]:
+        """Rows by chance, with targets on the scale of f."""
+        X, y, weights = self.rows.sample(n_rows)
+        return X, self.pseudo_target(y), weights
+
+    def start(self) -> tuple[Sum, float]:
+        """Terms with an effect for each column, and noise, from a quick fit to a sample of the rows."""
+        X, y, weights = self._sample(START_ROWS)
+        terms = self._terms(START_HARMONICS, self.design.alone)
+        fit = fit_quietly(terms, collect(terms, [(X, y, weights)]), max_iter=50)
+        scale = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)) or 1.0
+        return Sum(tuple(_moderate(term, scale) for term in fit.terms)), max(fit.noise, 1e-4 * scale)
 
     def fourier_terms(self) -> tuple[Sum, list[str]]:
         n = self.options.n_harmonics
         if n == "auto":
-            chosen = choose_harmonics(self._terms(START_HARMONICS), self.X, self.y, seed=self.options.seed)
+            X, y, weights = self._sample(PROBE_ROWS)
+            chosen = choose_harmonics(self._terms(START_HARMONICS), X, y, weights=weights, seed=self.options.seed)
             return chosen.terms, [chosen.report]
-        return self._terms(whole(n, "n_harmonics", at_least=1, remedy="10 is a good start, or 'auto'")), []
+        n = whole(n, "n_harmonics", at_least=1, remedy="10 is a good start, or 'auto'")
+        terms = self._terms(n)
+        if self.likelihood is not None:
+            terms = self._started(terms)[0]
+        return terms, []
+
+    def _started(self, terms: Sum) -> tuple[Sum, float]:
+        """Fourier terms with the starting values of their columns."""
+        fitted, noise = self.start()
+        return self.design.started(terms, fitted), noise
 
     def point_terms(self) -> Sum:
-        """One term with the whole additive kernel, on points that see all columns."""
-        kernels, self._noise = self.start()
-        Z = kmeans_points(self.X, self.options.n_beta, seed=self.options.seed)
-        return Sum((Term(Additive(tuple(kernels)), InducingPoints(Z, JITTER), name="all columns"),))
+        """One term with the whole kernel of the numeric columns, on points that see all of them."""
+        fitted, self._noise = self.start()
+        columns = [part.column for part in self.design.numeric]
+        if not columns:
+            raise InputError("inducing points need numeric columns, and there is none; use method='odvff' or 'vff'.")
+        X = self.rows.sample(PROBE_ROWS)[0][:, columns]
+        Z = kmeans_points(X, self.options.n_beta, seed=self.options.seed)
+        return self.design.point_terms(Z, fitted, JITTER)
 
     def _gamma(self, terms: Sum) -> Any:
         n = self.options.n_gamma
         n = 100 if n == "auto" else whole(n, "n_gamma", at_least=0, remedy="0 is none, or 'auto'")
-        return greedy_points(terms, self.X, n, seed=self.options.seed) if n else np.zeros((0, self.X.shape[1]))
+        X = self.rows.sample(PROBE_ROWS)[0]
+        return greedy_points(terms, X, n, seed=self.options.seed) if n else np.zeros((0, X.shape[1]))
 
     def collapsed(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
-        statistics = collect(terms, [(self.X, self.y)])
+        statistics = collect(terms, self.rows.chunks())
         fit = fit_collapsed(terms, statistics, max_iter=self.options.max_iter, progress=self.progress)
         if gamma:
-            least = max(2.0, 1e-4 * len(self.X)) if self.options.n_gamma == "auto" else 0.0
+            least = max(2.0, 1e-4 * statistics.weight) if self.options.n_gamma == "auto" else 0.0
             # where β leaves next to nothing out, γ has nothing to add
-            if self.options.n_gamma == "auto" and sum(fit.unresolved) * len(self.X) / 2 < least:
+            if self.options.n_gamma == "auto" and sum(fit.unresolved) * statistics.weight / 2 < least:
                 report.append(
                     "no inducing points: the features leave too little of the variance out for them to matter"
                 )
             else:
-                decoupled = add_inducing(fit, [(self.X, self.y)], self._gamma(fit.terms), least_gain=least)
+                decoupled = add_inducing(fit, self.rows.chunks(), self._gamma(fit.terms), least_gain=least)
                 fit, report = decoupled.fit, [*report, decoupled.report]
         if self.options.refine and fit.posterior.gamma is not None:
             fit = self._refined(fit, report)
@@ -216,40 +270,60 @@ class _Problem:
         """γ, kernels and noise moved together, from where the two stages ended."""
         from odvff.inference.chunked import ChunkedBound, fit_chunked
 
-        bound = ChunkedBound(fit.terms, fit.noise, self.X, self.y, gamma=fit.posterior.gamma)
+        X, y, weights = self.rows.everything()
+        bound = ChunkedBound(fit.terms, fit.noise, X, y, gamma=fit.posterior.gamma, weights=weights)
         refined = fit_chunked(bound, max_iter=self.options.max_iter, progress=self.progress)
         gain = refined.bound - fit.bound
         report.append(f"moving points and hyper-parameters together raised the bound by {max(gain, 0.0):.3g} nats")
         return refined if gain > 0 else fit
 
-    def stochastic(self, terms: Sum, report: list[str], *, gamma: bool, held_out: tuple[Any, Any] | None) -> Named:
+    def sites(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
+        if gamma:
+            if self.options.n_gamma not in ("auto", 0):
+                raise InputError(
+                    f"{self.options.n_gamma} inducing points for the mean were asked for, and sites have none; use "
+                    "inference='stochastic', or leave the number to 'auto'."
+                )
+            report.append("no inducing points: sites need none")
+        rounds = self.options.max_iter
+        fit = fit_sites(terms, self.likelihood, self.rows.chunks(), max_rounds=rounds, progress=self.progress)
+        return Named(fit, tuple(report))
+
+    def stochastic(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
         from odvff.inference.stochastic import Trainer, minibatches
 
         o = self.options
-        if isinstance(terms.terms[0].features, Fourier):
-            kernels, self._noise = self.start()
-            terms = Sum(tuple(replace(t, kernel=k) for t, k in zip(terms, kernels, strict=True)))
+        X, y, weights = self.rows.everything()
+        if weights is not None:
+            raise InputError("stochastic inference takes no weights; repeat the rows, or use collapsed inference.")
+        order = np.random.default_rng(o.seed).permutation(len(X))
+        n_held = int(o.held_out * len(X))
+        held, kept = order[:n_held], np.sort(order[n_held:])
+        if any(isinstance(t.features, Fourier | Kronecker) for t in terms):
+            terms, self._noise = self._started(terms)
         trainer = Trainer(
             terms,
-            GaussianNoise(self._noise),
-            len(self.X),
+            GaussianNoise(self._noise) if self.likelihood is None else self.likelihood,
+            len(kept),
             gamma=self._gamma(terms) if gamma else None,
             learning_rate=o.learning_rate,
             natural_step=o.natural_step,
             cooling=(min(int((1 - o.cooling) * o.n_steps), o.n_steps - 1), o.n_steps) if o.cooling > 0 else None,
         )
         trained = trainer.run(
-            minibatches(self.X, self.y, min(o.batch_size, len(self.X)), seed=o.seed),
+            minibatches(X[kept], y[kept], min(o.batch_size, len(kept)), seed=o.seed),
             o.n_steps,
-            held_out=held_out,
+            held_out=(X[held], y[held]) if n_held else None,
             patience=o.patience,
             on_block=self._show,
         )
-        last = trained.history[-min(100, len(trained.history)) :]
+        bound = float(np.mean(trained.history[-min(100, len(trained.history)) :]))
         report.append(f"trained for {len(trained.history)} steps: {trained.message}")
-        noise = float(trained.likelihood.variance)
-        finished = trained.message != "interrupted"
-        fit = Fit(trained.posterior, noise, float(np.mean(last)), trained.history, finished, trained.message, ())
+        ended = (bound, trained.history, trained.message != "interrupted", trained.message)
+        if self.likelihood is None:
+            fit: Fit | SiteFit = Fit(trained.posterior, float(trained.likelihood.variance), *ended, ())
+        else:
+            fit = SiteFit(trained.posterior, trained.likelihood, *ended)
         return Named(fit, tuple(report), trained.scores)
 
     def _show(self, checkpoint: Any) -> None:
@@ -259,60 +333,48 @@ class _Problem:
     def sgpr(self, terms: Sum, report: list[str]) -> Named:
         from odvff.inference.chunked import ChunkedBound, fit_chunked
 
-        bound = ChunkedBound(terms, self._noise, self.X, self.y)
+        X, y, weights = self.rows.everything()
+        bound = ChunkedBound(terms, self._noise, X, y, weights=weights)
         return Named(fit_chunked(bound, max_iter=self.options.max_iter, progress=self.progress), tuple(report))
 
     def exact(self) -> Named:
         """GPJax's exact inference; the posterior is ours, with an inducing point on every row, which is the same."""
-        if len(self.X) > EXACT_ROWS:
+        if self.rows.n_rows > EXACT_ROWS:
+            n = self.rows.n_rows
             raise InputError(
-                f"exact inference with {len(self.X)} rows needs {8e-9 * len(self.X) ** 2:.1f} GB and cubic time; it is "
-                f"allowed up to {EXACT_ROWS} rows. Use method='odvff', or a sample of the rows."
+                f"exact inference with {n} rows needs {8e-9 * n**2:.1f} GB and cubic time; it is allowed up to "
+                f"{EXACT_ROWS} rows. Use method='odvff', or a sample of the rows."
             )
-        kernels, noise = self.start()
-        kernel, noise, losses = _exact_by_gpjax(kernels, noise, self.X, self.y, self.options.max_iter)
-        noise = max(noise, NOISE[0] * scale_of(float(self.y.mean()), float(self.y.var())))
-        q = optimal_posterior([Term(kernel, InducingPoints(self.X), name="all columns")], noise, self.X, self.y)
+        if self.design.levels:
+            raise InputError(
+                f"method 'exact' is for numeric columns, and {self.design.levels[0].name!r} has levels; use "
+                "method='odvff', in which levels are exact, or leave the column out."
+            )
+        from odvff.inference.exact import fit_exact
+
+        X, y, weights = self.rows.everything()
+        if weights is not None:
+            raise InputError("method 'exact' takes no weights; repeat the rows, or use method='odvff'.")
+        fitted, noise = self.start()
+        (term,) = self.design.point_terms(X[:1], fitted, JITTER)
+        kernel, noise, losses = fit_exact(term.kernel, noise, X, y, self.options.max_iter)
+        noise = max(noise, NOISE[0] * scale_of(float(y.mean()), float(y.var())))
+        q = optimal_posterior([replace(term, kernel=kernel, features=InducingPoints(X))], noise, X, y)
         done = len(losses) < 2 or losses[-2] - losses[-1] < 1e-5 * max(abs(losses[-1]), 1.0)
         message = "converged" if done else f"the limit of {self.options.max_iter} iterations"
         fit = Fit(q, noise, -losses[-1], tuple(-loss for loss in losses), done, message, ())
-        warn_unless_converged(fit, stacklevel=4)
+        warn_unless_converged(fit, stacklevel=5)
         return Named(fit, ("exact",))
 
 
-def _exact_by_gpjax(
-    kernels: list[Matern], noise: float, X: Any, y: Any, max_iter: int
-) -> tuple[Additive, float, list[float]]:
-    import equinox as eqx
-    import gpjax as gpx
-    import jax
-    import jax.numpy as jnp
-
-    classes = {0.5: gpx.kernels.Matern12, 1.5: gpx.kernels.Matern32, 2.5: gpx.kernels.Matern52}
-    with jax.enable_x64(True):
-        parts = [
-            classes[k.smoothness](
-                active_dims=[d], lengthscale=jnp.asarray(k.lengthscale), variance=jnp.asarray(k.variance)
-            )
-            for d, k in enumerate(kernels)
-        ]
-        kernel = parts[0] if len(parts) == 1 else gpx.kernels.SumKernel(kernels=parts)
-        prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=kernel)
-        model = prior * gpx.likelihoods.Gaussian(obs_stddev=jnp.asarray(np.sqrt(noise)))
-        data = gpx.Dataset(jnp.asarray(X), jnp.asarray(y)[:, None])
-        model, history = gpx.fit_scipy(
-            model=model,
-            objective=eqx.filter_jit(lambda m, d: -gpx.objectives.conjugate_mll(m, d)),
-            train_data=data,
-            max_iters=max_iter,
-            verbose=False,
-        )
-        fitted = [model.prior.kernel] if len(parts) == 1 else list(model.prior.kernel.kernels)
-        plain = [
-            Matern(k.smoothness, parameter(f.lengthscale), parameter(f.variance))
-            for k, f in zip(kernels, fitted, strict=True)
-        ]
-        return Additive(tuple(plain)), float(parameter(model.likelihood.obs_stddev)) ** 2, [float(h) for h in history]
+def _moderate(term: Term, scale: float) -> Term:
+    """The term without the extremes of a small sample, which are no place to start from."""
+    variance = float(np.clip(term.kernel.variance, 1e-3 * scale, 10 * scale))
+    if isinstance(term.kernel, Categorical):
+        return replace(term, kernel=Categorical(variance))
+    a, b = term.features.interval  # type: ignore[attr-defined]
+    lengthscale = float(np.clip(term.kernel.lengthscale, 0.02 * (b - a), 3 * (b - a)))
+    return replace(term, kernel=Matern(term.kernel.smoothness, lengthscale, variance))
 
 
 def _range(x: Any) -> tuple[float, float]:

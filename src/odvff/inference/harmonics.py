@@ -36,6 +36,7 @@ def choose_harmonics(
     X: Any,
     y: Any,
     *,
+    weights: Any | None = None,
     tolerance: float = 0.02,
     max_harmonics: int = 192,
     max_features: int = 2500,
@@ -51,16 +52,18 @@ def choose_harmonics(
     y = vector(y, "y", size=len(X))
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(X))[:SAMPLE_ROWS]
-    X, y = X[rows], y[rows]
+    X, y, weights = X[rows], y[rows], None if weights is None else vector(weights, "weights", size=len(X))[rows]
     most = {1: _most(terms, max_features, max_harmonics), 2: 16, 3: 6}
     terms = Sum(tuple(_with(t, min(most[_columns(t)], PROBE_PAIR if _columns(t) > 1 else PROBE)) for t in terms))
+    shares = None if weights is None else weights[:RESIDUAL_ROWS]
     limited: list[str] = []
     for _ in range(ROUNDS):
-        statistics = collect(terms, [(X, y)])
+        statistics = collect(terms, [(X, y, weights)])
         fit = fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50)
         wanted, limited = [], []
         for term in fit.terms:
-            enough, fits = _enough(term, X[:RESIDUAL_ROWS], fit.noise * tolerance / len(terms), most[_columns(term)])
+            allowed = fit.noise * tolerance / len(terms)
+            enough, fits = _enough(term, X[:RESIDUAL_ROWS], shares, allowed, most[_columns(term)])
             wanted.append(_with(term, enough))
             if not fits:
                 limited.append(term.name)
@@ -98,14 +101,14 @@ def _with(term: Term, n_harmonics: int) -> Term:
     return term
 
 
-def _enough(term: Term, X: Any, allowed: float, most: int) -> tuple[int, bool]:
+def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) -> tuple[int, bool]:
     """The fewest harmonics that leave no more than this variance on average, and whether there are that many."""
     if _harmonics(term) == 0:
         return 0, True
     for n in [n for n in LADDER if n < most] + [most]:
         candidate = _with(term, n)
         psi = candidate.Kuu().factor().solve(candidate.Kuf(X))
-        if np.mean(candidate.variances(X) - (psi**2).sum(axis=0)) <= allowed:
+        if np.average(candidate.variances(X) - (psi**2).sum(axis=0), weights=weights) <= allowed:
             return n, True
     return most, False
 

@@ -1,0 +1,109 @@
+"""Which terms a model of a table has: from what its columns are to a sum of terms.
+
+A design knows of every coded column whether it is numeric (with its box) or holds the codes of levels. Numeric columns
+have an effect each (additive), or one together (separable); every column of levels has its own.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from odvff.errors import InputError
+from odvff.features import Fourier, InducingPoints, Kronecker, Levels
+from odvff.kernels import Additive, Categorical, Matern, Separable
+from odvff.terms import Sum, Term
+
+STRUCTURES = ("additive", "separable")
+
+
+@dataclass(frozen=True)
+class NumericPart:
+    """A numeric column: its position among the coded columns, its name and its box."""
+
+    column: int
+    name: str
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class LevelsPart:
+    """A column of codes 0 … n_levels − 1."""
+
+    column: int
+    name: str
+    n_levels: int
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a model is made of, before any number is fitted."""
+
+    numeric: tuple[NumericPart, ...]
+    levels: tuple[LevelsPart, ...] = ()
+    structure: str = "additive"
+
+    def __post_init__(self) -> None:
+        if self.structure not in STRUCTURES:
+            raise InputError(f"structure must be 'additive' or 'separable', got {self.structure!r}.")
+        if not self.numeric and not self.levels:
+            raise InputError("there is no column to learn from; check which ones were left out.")
+
+    @property
+    def joint(self) -> bool:
+        """Do the numeric columns share one term?"""
+        return self.structure == "separable" and len(self.numeric) > 1
+
+    def fourier_terms(self, n_harmonics: int, smoothness: float, completion: bool) -> Sum:
+        """Fourier features for numeric columns, levels exactly."""
+        kernel = Matern(smoothness)
+        features = [Fourier(n_harmonics, part.interval, completion) for part in self.numeric]
+        if not self.joint:
+            terms = [Term(kernel, f, (part.column,), part.name) for f, part in zip(features, self.numeric, strict=True)]
+        elif len(features) <= 3:
+            product = Separable((kernel,) * len(features))
+            terms = [Term(product, Kronecker(tuple(features)), self._columns, self._together)]
+        else:
+            raise InputError(
+                f"structure='separable' has Fourier features for up to 3 numeric columns, got {len(features)}; use "
+                "structure='additive', fewer columns, or method='svgp', whose points see any number."
+            )
+        return Sum((*terms, *self._level_terms(Categorical())))
+
+    def point_terms(self, Z: Any, fitted: Sum, jitter: float) -> Sum:
+        """One term on points that see all numeric columns, with the kernels of fitted one-column terms."""
+        n = len(self.numeric)
+        kernels = [term.kernel for term in fitted.terms[:n]]
+        kernel = _product(kernels) if self.joint else Additive(tuple(kernels))
+        points = Term(kernel, InducingPoints(Z, jitter), self._columns, self._together)
+        return Sum((points, *fitted.terms[n:]))
+
+    def started(self, terms: Sum, fitted: Sum) -> Sum:
+        """Fourier terms with the kernels of fitted one-column terms."""
+        if not self.joint:
+            return Sum(tuple(replace(t, kernel=f.kernel) for t, f in zip(terms, fitted, strict=True)))
+        n = len(self.numeric)
+        joint = replace(terms.terms[0], kernel=_product([t.kernel for t in fitted.terms[:n]]))
+        return Sum((joint, *fitted.terms[n:]))
+
+    @property
+    def alone(self) -> "Design":
+        """The same columns, each with an effect of its own."""
+        return Design(self.numeric, self.levels)
+
+    @property
+    def _columns(self) -> tuple[int, ...]:
+        return tuple(part.column for part in self.numeric)
+
+    @property
+    def _together(self) -> str:
+        return " × ".join(part.name for part in self.numeric) if self.joint else "all columns"
+
+    def _level_terms(self, kernel: Categorical) -> list[Term]:
+        return [Term(kernel, Levels(part.n_levels), (part.column,), part.name) for part in self.levels]
+
+
+def _product(kernels: list[Matern]) -> Separable:
+    """A product with the lengthscales of these, and the variance of all of them together."""
+    total = sum(k.variance for k in kernels)
+    return Separable(
+        tuple(Matern(k.smoothness, k.lengthscale, total if i == 0 else 1.0) for i, k in enumerate(kernels))
+    )

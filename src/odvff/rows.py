@@ -1,0 +1,58 @@
+"""Where the rows of a fit come from: something that can be gone through in chunks, and sampled."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from odvff.checks import matrix, vector
+
+Chunk = tuple[Any, Any, Any]  # X, y and weights or None
+
+
+class RowSource(Protocol):
+    """Rows of numbers, from memory or elsewhere, as often as they are asked for."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All rows, in chunks and always in the same order."""
+        ...
+
+    def sample(self, n_rows: int) -> Chunk:
+        """This many rows by chance (all, in order, if there are no more), always the same ones."""
+        ...
+
+    def everything(self) -> Chunk:
+        """All rows at once, for methods that need them so."""
+        ...
+
+
+class MemoryRows:
+    """Rows that are in memory already."""
+
+    def __init__(self, X: Any, y: Any, weights: Any | None = None, seed: int = 0):
+        self.X = matrix(X, "X")
+        self.y = vector(y, "y", size=len(self.X))
+        self.weights = None if weights is None else vector(weights, "weights", size=len(self.X))
+        self._seed = seed
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.X)
+
+    def chunks(self) -> Iterator[Chunk]:
+        yield self.everything()
+
+    def sample(self, n_rows: int) -> Chunk:
+        if n_rows >= self.n_rows:
+            return self.everything()
+        return self.at(np.random.default_rng(self._seed).permutation(self.n_rows)[:n_rows])
+
+    def everything(self) -> Chunk:
+        return self.X, self.y, self.weights
+
+    def at(self, rows: Any) -> Chunk:
+        """The rows at these positions."""
+        return self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
