@@ -168,6 +168,11 @@ def fit_rows(
     return problem.stochastic(terms, report, gamma=method == "odvgp")
 
 
+def choose_terms(rows: RowSource, design: Design, options: Options) -> tuple[Sum, list[str]]:
+    """The Fourier terms that a fit to these rows would have, and in words how they were chosen."""
+    return _Problem(rows, design, options, None, None, None).fourier_terms()
+
+
 def check_method(method: str, inference: str, *, gaussian: bool) -> str:
     """The inference of this method, if it has it for such a likelihood."""
     if method not in INFERENCE:

@@ -85,11 +85,16 @@ class Posterior:
         self._psi_a = np.zeros(n)  # ψ(γ)a_γ
         if self.gamma is not None:
             self._psi_a = self.factor.solve(self.terms.Kuf(self.gamma)) @ self.a_gamma
-        self.weights = self.factor.solve_transpose(self.mean_u - self._psi_a)
+        self.weights = self.factor.solve_transpose(self.whitened_weights)
 
     def __repr__(self) -> str:
         points = "no γ" if self.gamma is None else f"|γ|={len(self.gamma)}"
         return f"Posterior({len(self.terms)} terms, |β|={self.factor.size}, {points})"
+
+    @property
+    def whitened_weights(self) -> Array:
+        """m − ψ(γ)a_γ: the part of the mean that is in β."""
+        return self.mean_u - self._psi_a
 
     def mean(self, X: Array) -> Array:
         """E f(x), row by row: O(|β| + |γ|) each."""
@@ -186,7 +191,7 @@ class Posterior:
         rng = random_generator(seed)
         noise = rng.standard_normal((self.factor.size, n_samples))
         spread = self.root[:, None] * noise if self.root.ndim == 1 else self.root @ noise
-        whitened = (self.mean_u - self._psi_a)[:, None] + spread
+        whitened = self.whitened_weights[:, None] + spread
         return draw_paths(self.terms, self.factor, whitened, self.gamma, self.a_gamma, refinement, rng)
 
     def effects(self, X: Array, *, covariance: bool = False) -> Effects:

@@ -1,0 +1,173 @@
+"""Any table as named columns of numbers or labels: NumPy arrays, and pandas, polars and Arrow tables by narwhals."""
+
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from odvff.errors import InputError
+
+NUMBER, LABEL, TEXT = "number", "label", "text"
+
+
+class Table(Protocol):
+    """Rows and named columns, each of one kind: numbers, labels (categories and booleans) or text."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def n_rows(self) -> int: ...
+
+    def kind(self, column: int) -> str:
+        """NUMBER, LABEL or TEXT; an error that says what to do if it is something else."""
+        ...
+
+    def numbers(self, column: int) -> Any:
+        """The column as float64, NaN where a value is missing."""
+        ...
+
+    def labels(self, column: int) -> list[Any]:
+        """The column as plain labels (text, whole numbers, booleans), None where one is missing."""
+        ...
+
+    def order(self, column: int) -> list[Any]:
+        """The labels in the order that the table itself gives them, if it does."""
+        ...
+
+    def take(self, rows: Any) -> "Table":
+        """The rows of a slice, or at these positions."""
+        ...
+
+
+def as_table(X: Any) -> Table:
+    """A table of something that is one: a data frame, or a two-dimensional array of numbers."""
+    if nw.dependencies.is_into_dataframe(X):
+        return FrameTable(nw.from_native(X, eager_only=True))
+    return ArrayTable(np.asarray(X))
+
+
+def is_frame(X: Any) -> bool:
+    """Is this a data frame, of any make?"""
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+class ArrayTable:
+    """An array of numbers, whose columns are called x0, x1, …"""
+
+    def __init__(self, X: Any):
+        self._X = X
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"x{i}" for i in range(self._X.shape[1]))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self._X)
+
+    def kind(self, column: int) -> str:
+        return NUMBER
+
+    def numbers(self, column: int) -> Any:
+        return _finite_or_missing(np.asarray(self._X[:, column], dtype=np.float64), self.names[column])
+
+    def labels(self, column: int) -> list[Any]:
+        return [_plain(v, self.names[column]) for v in self._X[:, column].tolist()]
+
+    def order(self, column: int) -> list[Any]:
+        return []
+
+    def take(self, rows: Any) -> "ArrayTable":
+        return ArrayTable(self._X[rows])
+
+
+class FrameTable:
+    """A data frame of any make that narwhals knows."""
+
+    def __init__(self, frame: nw.DataFrame[Any]):
+        names = [str(name) for name in frame.columns]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise InputError(f"two columns are called {repeated!r}; rename one of them.")
+        self._frame, self._names = frame, tuple(names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    @property
+    def n_rows(self) -> int:
+        return len(self._frame)
+
+    def _series(self, column: int) -> nw.Series[Any]:
+        return self._frame[:, column]
+
+    def kind(self, column: int) -> str:
+        dtype = self._series(column).dtype
+        if dtype.is_numeric():
+            return NUMBER
+        if dtype in (nw.Categorical, nw.Boolean) or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
+            return LABEL
+        if dtype in (nw.String, nw.Object):
+            return TEXT
+        native = getattr(self._series(column).to_native(), "dtype", dtype)
+        if dtype.is_temporal():
+            raise InputError(
+                f"column {self._names[column]!r} holds dates or times ({native}), which are no numbers; turn it "
+                "into some, such as days since the first one, month or hour of the day, or drop it."
+            )
+        raise InputError(
+            f"column {self._names[column]!r} has the type {native}, which is neither a number nor a category; "
+            "convert it, or drop it."
+        )
+
+    def numbers(self, column: int) -> Any:
+        series, name = self._series(column), self._names[column]
+        try:
+            values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        except Exception as error:  # each make of table has its own
+            raise InputError(f"column {name!r} ({series.dtype}) cannot be read as numbers: {error}.") from error
+        return _finite_or_missing(values, name)
+
+    def labels(self, column: int) -> list[Any]:
+        series, name = self._series(column), self._names[column]
+        missing = series.is_null().to_list()
+        return [None if gone else _plain(v, name) for v, gone in zip(series.to_list(), missing, strict=True)]
+
+    def order(self, column: int) -> list[Any]:
+        series = self._series(column)
+        if series.dtype == nw.Categorical or series.dtype == nw.Enum:
+            return [_plain(v, self._names[column]) for v in series.cat.get_categories().to_list()]
+        return []
+
+    def take(self, rows: Any) -> "FrameTable":
+        if isinstance(rows, slice):
+            return FrameTable(self._frame[rows])
+        return FrameTable(self._frame[np.asarray(rows), :])
+
+
+def _finite_or_missing(values: Any, name: str) -> Any:
+    """The values; infinite ones are an error, missing ones are not."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        i = int(np.argmax(infinite))
+        raise InputError(
+            f"column {name!r} has {values[i]} in row {i}: Input X contains infinity. Replace it by a number, or by "
+            "NaN if the value is missing."
+        )
+    return values
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A label that a file can hold: text, a boolean, or a number; None for NaN."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return None if value != value else (int(value) if value.is_integer() else value)
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    raise InputError(
+        f"column {name!r} holds {type(value).__name__} objects such as {str(value)[:40]!r}; levels must be text, "
+        "booleans or numbers. Convert them, or drop the column."
+    )

@@ -1,0 +1,6 @@
+"""scikit-learn estimators: three lines from a table to a model."""
+
+from odvff.estimators.classifier import ODVFFClassifier
+from odvff.estimators.regressor import ODVFFRegressor
+
+__all__ = ["ODVFFClassifier", "ODVFFRegressor"]

@@ -1,0 +1,233 @@
+"""What the regressor and the classifier share: input, fitting by name, effects, summary and files."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from odvff.checks import whole
+from odvff.data import Schema, Table, as_table, learn_schema
+from odvff.data.schema import EncodedRows
+from odvff.data.tables import is_frame
+from odvff.design import STRUCTURES
+from odvff.effects import centre_of
+from odvff.errors import InputError
+from odvff.estimators.summary import Summary, summarise
+from odvff.likelihoods.named import make_likelihood, parameters_of, pseudo_target
+from odvff.likelihoods.outcomes import Outcome
+from odvff.methods import Named, Options, check_method, fit_rows
+from odvff.model import Effect, Model, Output
+
+CENTRE_ROWS = 20_000
+POINTS = 100
+STEPS, ROUNDS, ITERATIONS = 8000, 50, 200
+
+
+class TableEstimator(BaseEstimator):  # type: ignore[misc]
+    """A Gaussian process for a table. The constructor's arguments are those of its subclasses."""
+
+    model_: Model
+
+    # input
+
+    def _table(self, X: Any, *, reset: bool) -> Table:
+        """The table, checked as scikit-learn expects; names and number of columns are kept on the first call."""
+        if is_frame(X):
+            table = as_table(X)
+            if not reset:
+                self._check_same_columns(table)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if table.n_rows == 0:
+                raise InputError(f"Found array with 0 sample(s) (shape=(0, {len(table.names)})): the table is empty.")
+            return table
+        X = validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False)
+        return as_table(X)
+
+    def _check_same_columns(self, table: Table) -> None:
+        """Names first: a message about columns is better than one about their number."""
+        from odvff.data.schema import check_names
+
+        if hasattr(self, "feature_names_in_"):
+            check_names(self.model_.schema.names, table.names)
+
+    def _weights(self, sample_weight: Any, table: Table) -> Any | None:
+        """Weights of the rows, or None if all are 1."""
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64)
+        if (weights < 0).any():
+            i = int(np.argmin(weights))
+            raise InputError(
+                f"sample_weight has {weights[i]:g} in row {i}; weights count how often a row is there, so from 0 up."
+            )
+        if not weights.any():
+            raise InputError("sample_weight is zero in every row; there is nothing to fit to.")
+        return None if (weights == 1).all() else weights
+
+    # fitting
+
+    def _options(self, inference: str) -> Options:
+        """The arguments of the constructor, checked, in the words of `odvff.methods`."""
+        if self.structure not in STRUCTURES:
+            raise InputError(f"structure must be 'additive' or 'separable', got {self.structure!r}.")
+        n_gamma, n_beta = self._points()
+        limit = {"stochastic": STEPS, "sites": ROUNDS}.get(inference, ITERATIONS)
+        if self.max_iter is not None:
+            limit = whole(self.max_iter, "max_iter", at_least=1, remedy="leave it out for a good choice")
+        whole(self.batch_size, "batch_size", at_least=1, remedy="500 is usual")
+        return Options(
+            smoothness=self.smoothness,
+            n_harmonics=self.n_harmonics,
+            completion=bool(self.completion),
+            n_beta=n_beta,
+            n_gamma=n_gamma,
+            inference=inference,
+            batch_size=self.batch_size,
+            n_steps=limit,
+            learning_rate=self.learning_rate,
+            natural_step=self.natural_step,
+            max_iter=limit,
+            seed=self._seed(),
+        )
+
+    def _points(self) -> tuple[int | str, int]:
+        """Points for the mean and for the covariance: odvgp halves them, the others have but one kind."""
+        n = self.n_inducing
+        if isinstance(n, str) and n == "auto":
+            return "auto" if self.method == "odvff" else POINTS, POINTS
+        least = 0 if self.method == "odvff" else 2
+        n = whole(n, "n_inducing", at_least=least, remedy="or 'auto', which takes as many as pay")
+        return (n - n // 2, n // 2) if self.method == "odvgp" else (n, max(n, 1))
+
+    def _seed(self) -> int:
+        return seed_of(self.random_state)
+
+    def _fit_output(
+        self, schema: Schema, table: Table, y: Any, weights: Any | None, outcome: Outcome, label: Any = None
+    ) -> tuple[Output, str]:
+        """One posterior, and the inference it was found by."""
+        name = outcome.likelihood
+        inference = check_method(self.method, self.inference, gaussian=name == "gaussian")
+        options = self._options(inference)
+        rows = EncodedRows(schema, table, y, weights, options.seed)
+        named = fit_rows(
+            self.method,
+            rows,
+            schema.design(self.structure),
+            options,
+            likelihood=None if name == "gaussian" else make_likelihood(name, **outcome.parameters),
+            pseudo_target=lambda values: pseudo_target(name, values),
+            progress=self._progress(label),
+        )
+        X, _, weights = rows.sample(CENTRE_ROWS)
+        return self._output(named, X, weights, outcome, label), inference
+
+    def _output(self, named: Named, X: Any, weights: Any | None, outcome: Outcome, label: Any) -> Output:
+        """The output of a fit, centred on these rows."""
+        q, name = named.fit.posterior, outcome.likelihood
+        fitted = Outcome(name, parameters_of(name, named.likelihood), outcome.shift, outcome.scale)
+        return Output(
+            label,
+            q,
+            fitted,
+            centre_of(q, X, weights),
+            float(named.fit.bound),
+            tuple(float(v) for v in named.fit.history),
+            named.scores,
+            bool(named.fit.converged),
+            named.fit.message,
+            named.report,
+        )
+
+    def _learn(self, table: Table, weights: Any | None) -> Schema:
+        return learn_schema(table, weights, self.categorical, self._seed())
+
+    def _progress(self, label: Any) -> Callable[[int, float], None] | None:
+        if not self.verbose:
+            return None
+        return _Lines("" if label is None else f"class {label!r}: ")
+
+    # what was learned
+
+    def _model(self) -> Model:
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def _seen(self, X: Any) -> tuple[Model, Table]:
+        """The model and the table at which it is asked."""
+        model = self._model()
+        return model, self._table(X, reset=False)
+
+    def _which(self, label: Any) -> int:
+        return 0
+
+    @property
+    def intercept_(self) -> float:
+        """What all effects are added to."""
+        return self._model().intercept()
+
+    def effects(self, X: Any = None, *, label: Any = None) -> dict[str, Effect]:
+        """What each term adds to the prediction, by name: mean, standard deviation and 95 % band, centred.
+
+        Without X on a grid of each column, with X at its rows, where `intercept_` and the means add up to the
+        prediction of f (for a Gaussian or Student-t likelihood, of y). With more than two classes say of which `label`.
+        """
+        model = self._model()
+        return model.effects(None if X is None else self._table(X, reset=False), self._which(label))
+
+    def plot_effects(self, names: Any = None, *, label: Any = None, n_columns: int = 3) -> Any:
+        """A picture of every effect with its band, and of where the rows are; returns matplotlib's figure."""
+        from odvff.plot import plot_effects
+
+        return plot_effects(self._model(), self._which(label), names, n_columns)
+
+    def summary(self) -> Summary:
+        """Terms, noise, evidence and how the model was made: prints as a table, shows as one in notebooks."""
+        return summarise(self._model(), type(self).__name__)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `odvff.load` reads: whole or not at all, without any data."""
+        from odvff.model_file import save
+
+        save(path, self)
+
+    def _repr_html_inner(self) -> str:
+        # fitted estimators show what they learned, others scikit-learn's diagram
+        if hasattr(self, "model_"):
+            return self.summary()._repr_html_()
+        return str(super()._repr_html_inner())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def seed_of(random_state: Any) -> int:
+    """A whole number from what scikit-learn's users give as `random_state`."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    if random_state is None:
+        return 0
+    return whole(random_state, "random_state", at_least=0, remedy="give a whole number, or None")
+
+
+class _Lines:
+    """Progress as a line on standard error, every second or two."""
+
+    def __init__(self, prefix: str):
+        self._prefix, self._last = prefix, time.monotonic()
+
+    def __call__(self, iteration: int, bound: float) -> None:
+        now = time.monotonic()
+        if now - self._last > 1.5:
+            self._last = now
+            print(f"{self._prefix}iteration {iteration}: bound {bound:.6g}", file=sys.stderr, flush=True)

@@ -1,0 +1,180 @@
+"""ODVFFClassifier: probabilities of classes from any table, averaged over the posterior."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from odvff.errors import InputError
+from odvff.estimators.base import TableEstimator
+from odvff.likelihoods.named import CLASSIFICATION
+from odvff.likelihoods.outcomes import Outcome
+from odvff.model import Model
+
+
+class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
+    """Gaussian-process classification for tables; more than two classes one against the rest.
+
+    A latent f is a sum of smooth effects of numeric columns and of effects of levels; the probability of a class
+    follows from it by a probit or logistic link. Labels may be of any kind.
+
+    Parameters
+    ----------
+    method : "odvff" or "vff" (Fourier features), or for comparison "odvgp" and "svgp" (inducing points).
+    structure : "additive", or "separable" for one joint effect of up to three numeric columns.
+    smoothness : of the Matérn kernels, 0.5, 1.5 or 2.5.
+    n_harmonics : of every column, or "auto" for as many as the data call for.
+    n_inducing : inducing points, with stochastic inference; "auto" for those that pay.
+    completion : complete the Fourier basis, so that effects need not be periodic at the ends.
+    inference : "sites" (a few passes over the rows), "stochastic" (minibatches), or "auto".
+    likelihood : "probit" or "logit".
+    batch_size, learning_rate, natural_step : of stochastic inference.
+    max_iter : rounds of sites or stochastic steps; None for 50 or 8000.
+    categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
+    random_state : of samples of rows and minibatches.
+    verbose : print progress on standard error.
+
+    Attributes
+    ----------
+    classes_ : the labels, in order.
+    model_ : the fitted `odvff.model.Model`.
+    n_features_in_, feature_names_in_ : the columns of the training table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odvff import ODVFFClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 1, (200, 1))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> model = ODVFFClassifier(n_harmonics=4).fit(X, y)
+    >>> model.predict([[0.1], [0.9]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        method: str = "odvff",
+        structure: str = "additive",
+        smoothness: float = 1.5,
+        n_harmonics: int | str = "auto",
+        n_inducing: int | str = "auto",
+        completion: bool = True,
+        inference: str = "auto",
+        likelihood: str = "probit",
+        batch_size: int = 500,
+        max_iter: int | None = None,
+        learning_rate: float = 0.01,
+        natural_step: float = 0.1,
+        categorical: Any = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.method = method
+        self.structure = structure
+        self.smoothness = smoothness
+        self.n_harmonics = n_harmonics
+        self.n_inducing = n_inducing
+        self.completion = completion
+        self.inference = inference
+        self.likelihood = likelihood
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.natural_step = natural_step
+        self.categorical = categorical
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFClassifier":
+        """Learn from the rows of X and their labels y; weights count how often a row is there."""
+        if y is None:
+            raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        if self.likelihood not in CLASSIFICATION:
+            raise InputError(f"likelihood must be one of {', '.join(CLASSIFICATION)}, got {self.likelihood!r}.")
+        table = self._table(X, reset=True)
+        y = _labels(y)
+        check_consistent_length(np.empty((table.n_rows, 1)), y)
+        weights = self._weights(sample_weight, table)
+        if weights is not None and not weights.all():
+            keep = np.flatnonzero(weights)
+            table, y, weights = table.take(keep), y[keep], weights[keep]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"y holds one class only, {self.classes_[0]!r} (the number of classes has to be greater than one); "
+                "check the target column, and weights of zero."
+            )
+        schema = self._learn(table, weights).with_intercept()
+        wanted = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+        outputs, inference = [], ""
+        for c in wanted:
+            label = self.classes_[c]
+            target = (codes == c).astype(np.float64)
+            output, inference = self._fit_output(schema, table, target, weights, Outcome(self.likelihood, {}), label)
+            outputs.append(output)
+        self.model_ = Model(schema, self.structure, self.method, inference, table.n_rows, tuple(outputs))
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of every class at every row, averaged over the posterior, (N, classes)."""
+        model, table = self._seen(X)
+        ones = [o.outcome.moments(*model.latent(table, i))[0] for i, o in enumerate(model.outputs)]
+        p = np.clip(np.stack(ones, axis=1), 0.0, 1.0)
+        if len(ones) == 1:
+            return np.concatenate([1 - p, p], axis=1)
+        return p / p.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of every row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of `predict_proba`."""
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+
+    def predict_latent(self, X: Any, *, label: Any = None) -> tuple[Any, Any]:
+        """Mean and standard deviation of f, before the link; with more than two classes of a `label`."""
+        model, table = self._seen(X)
+        mean, variance = model.latent(table, self._which(label))
+        return mean, np.sqrt(variance)
+
+    def log_predictive_density(self, X: Any, y: Any) -> Any:
+        """log P(y) at every row: how well the model foresaw it."""
+        log_p, y = self.predict_log_proba(X), _labels(y)
+        check_consistent_length(log_p, y)
+        places = np.searchsorted(self.classes_, y)
+        known = places < len(self.classes_)
+        known[known] = self.classes_[places[known]] == y[known]
+        if not known.all():
+            raise InputError(f"y has the label {y[~known][0]!r}, which was not there in training.")
+        return log_p[np.arange(len(y)), places]
+
+    def _which(self, label: Any) -> int:
+        outputs = self._model().outputs
+        if len(outputs) == 1 and label in (None, outputs[0].label):
+            return 0
+        for i, output in enumerate(outputs):
+            if label is not None and output.label == label:
+                return i
+        raise InputError(f"label must be one of {[o.label for o in outputs]}, got {label!r}.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _labels(y: Any) -> Any:
+    """Labels as an array of one dimension, none of them missing."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    else:
+        missing = np.array([v is None or v != v for v in y]) if y.dtype.kind == "O" else np.zeros(len(y), dtype=bool)
+    if missing.any():
+        raise InputError(f"Input y contains NaN, first in row {int(np.argmax(missing))}; drop such rows.")
+    check_classification_targets(y)
+    return y

@@ -1,0 +1,66 @@
+"""Fitting in parts: statistics add up, so a table that comes in pieces is fitted as if it had come at once."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from odvff.data import Schema, Table
+from odvff.data.schema import EncodedRows
+from odvff.statistics import Statistics, collect
+from odvff.terms import Sum
+
+SAMPLE_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What was decided with the first part, and the sums of all parts so far.
+
+    A sample of coded rows is kept to centre effects on: those with the smallest of random numbers that are drawn row
+    after row, so that it does not matter how the rows came.
+    """
+
+    schema: Schema
+    terms: Sum
+    report: tuple[str, ...]
+    shift: float  # of y, as it enters the statistics: near its mean, so that no digits are lost
+    scale: float
+    seed: int
+    statistics: Statistics | None = None
+    n_rows: int = 0
+    keys: Any = None
+    sample: Any = None
+    sample_weights: Any = None
+
+    def added(self, table: Table, y: Any, weights: Any | None) -> "Parts":
+        """With the rows of one more part."""
+        rows = EncodedRows(self.schema, table, (y - self.shift) / self.scale, weights, self.seed)
+        statistics = collect(self.terms, rows.chunks())
+        rng = np.random.default_rng(self.seed)
+        rng.bit_generator.advance(self.n_rows)  # type: ignore[attr-defined]
+        keys = rng.random(len(y))
+        chosen = np.sort(np.argsort(keys, kind="stable")[:SAMPLE_ROWS])
+        X, _, w = rows.at(chosen)
+        sample = (keys[chosen], X, np.ones(len(X)) if w is None else w)
+        if self.statistics is not None:
+            statistics = self.statistics + statistics
+            before = (self.keys, self.sample, self.sample_weights)
+            keys, X, w = (np.concatenate(both) for both in zip(before, sample, strict=True))
+            best = np.sort(np.argsort(keys, kind="stable")[:SAMPLE_ROWS])
+            sample = (keys[best], X[best], w[best])
+        return replace(
+            self,
+            statistics=statistics,
+            n_rows=self.n_rows + len(y),
+            keys=sample[0],
+            sample=sample[1],
+            sample_weights=sample[2],
+        )
+
+    def standardised(self) -> tuple[Statistics, float, float]:
+        """The statistics of y with mean 0 and variance 1, and that mean and standard deviation."""
+        assert self.statistics is not None
+        mean, variance = self.statistics.mean(), self.statistics.variance()
+        spread = float(np.sqrt(variance)) if variance > 1e-28 * max(mean**2, 1e-300) else 1.0
+        return self.statistics.standardised(mean, spread), self.shift + self.scale * mean, self.scale * spread

@@ -1,0 +1,261 @@
+"""ODVFFRegressor: a Gaussian process for the mean of y and its spread, from any table."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_y, check_consistent_length
+
+from odvff.checks import positive
+from odvff.data import Table
+from odvff.data.schema import EncodedRows
+from odvff.errors import InputError
+from odvff.estimators.base import TableEstimator, seed_of
+from odvff.estimators.parts import Parts
+from odvff.inference import fit_collapsed
+from odvff.likelihoods.named import REGRESSION
+from odvff.likelihoods.outcomes import Outcome
+from odvff.methods import Named, choose_terms
+from odvff.model import Model
+
+
+class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
+    """Gaussian-process regression for tables of a hundred to a billion rows.
+
+    The mean is a sum of smooth effects, one for each numeric column, and of effects of levels for categorical columns;
+    how smooth each is, how strong, and how much noise there is are learned from the data. Missing values are welcome.
+
+    Parameters
+    ----------
+    method : "odvff" (Fourier features, and inducing points for the mean where they pay), "vff" (without points), or
+        for comparison "odvgp", "svgp", "sgpr" (inducing points) and "exact".
+    structure : "additive", or "separable" for one joint effect of up to three numeric columns.
+    smoothness : of the Matérn kernels, 0.5, 1.5 or 2.5.
+    n_harmonics : of every column, or "auto" for as many as the data call for.
+    n_inducing : inducing points, or "auto" for those that pay.
+    completion : complete the Fourier basis, so that effects need not be periodic at the ends.
+    inference : "collapsed" (Gaussian noise; statistics in one pass), "sites" (other likelihoods), "stochastic"
+        (minibatches), or "auto".
+    likelihood : "gaussian", "student-t" for outliers, "poisson" for counts (effects are then on the log scale).
+    batch_size, learning_rate, natural_step : of stochastic inference.
+    max_iter : of iterations, rounds of sites or stochastic steps; None for 200, 50 or 8000.
+    categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
+    random_state : of samples of rows and minibatches.
+    verbose : print progress on standard error.
+
+    Attributes
+    ----------
+    model_ : the fitted `odvff.model.Model`.
+    n_features_in_, feature_names_in_ : the columns of the training table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odvff import ODVFFRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 1, (500, 2))
+    >>> y = 10 + np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(500)
+    >>> model = ODVFFRegressor().fit(X, y)
+    >>> mean, std = model.predict([[0.25, 0.5]], return_std=True)
+    >>> bool(abs(mean[0] - 11) < 0.1), bool(0.08 < std[0] < 0.13)
+    (True, True)
+    """
+
+    _parts: Parts
+
+    def __init__(
+        self,
+        method: str = "odvff",
+        structure: str = "additive",
+        smoothness: float = 1.5,
+        n_harmonics: int | str = "auto",
+        n_inducing: int | str = "auto",
+        completion: bool = True,
+        inference: str = "auto",
+        likelihood: str = "gaussian",
+        batch_size: int = 500,
+        max_iter: int | None = None,
+        learning_rate: float = 0.01,
+        natural_step: float = 0.1,
+        categorical: Any = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.method = method
+        self.structure = structure
+        self.smoothness = smoothness
+        self.n_harmonics = n_harmonics
+        self.n_inducing = n_inducing
+        self.completion = completion
+        self.inference = inference
+        self.likelihood = likelihood
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.natural_step = natural_step
+        self.categorical = categorical
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
+        """Learn from the rows of X and their targets y; weights count how often a row is there."""
+        if hasattr(self, "_parts"):
+            del self._parts
+        table, y, weights = self._checked(X, y, sample_weight, reset=True)
+        schema = self._learn(table, weights)
+        if self.likelihood == "poisson":
+            schema, outcome = schema.with_intercept(), Outcome("poisson", {})
+        else:
+            shift, scale = _units(y, weights)
+            start = {"degrees_of_freedom": 4.0, "scale": 0.5} if self.likelihood == "student-t" else {}
+            y = (y - shift) / scale
+            outcome = Outcome(self.likelihood, start, shift, scale)
+        output, inference = self._fit_output(schema, table, y, weights, outcome)
+        self.model_ = Model(schema, self.structure, self.method, inference, table.n_rows, (output,))
+        return self
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any]:
+        """The table, targets and weights, without rows of weight zero."""
+        if y is None:
+            raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        if self.likelihood not in REGRESSION:
+            raise InputError(f"likelihood must be one of {', '.join(REGRESSION)}, got {self.likelihood!r}.")
+        table = self._table(X, reset=reset)
+        y = _targets(y)
+        check_consistent_length(np.empty((table.n_rows, 1)), y)
+        if self.likelihood == "poisson" and ((y < 0) | (y != np.floor(y))).any():
+            i = int(np.argmax((y < 0) | (y != np.floor(y))))
+            raise InputError(f"y has {y[i]:g} in row {i}; for likelihood='poisson' it must be counts: 0, 1, 2, …")
+        weights = self._weights(sample_weight, table)
+        if weights is not None and not weights.all():
+            keep = np.flatnonzero(weights)
+            table, y, weights = table.take(keep), y[keep], weights[keep]
+        return table, y, weights
+
+    # in parts
+
+    def _in_parts(self) -> bool:
+        collapsed = self.inference in ("auto", "collapsed") and self.method in ("odvff", "vff")
+        if not collapsed or self.likelihood != "gaussian":
+            raise AttributeError(
+                "partial_fit adds up statistics: it is for likelihood='gaussian', method 'odvff' or 'vff', and "
+                "collapsed inference"
+            )
+        return True
+
+    @available_if(_in_parts)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
+        """Learn from some more rows, as if all had been there at once.
+
+        The first part decides how columns are coded (boxes, levels) and how many harmonics there are, so let it be a
+        fair one; rows outside the boxes are dealt with exactly. No rows are kept, but for those outside; so there are
+        no inducing points.
+        """
+        if self.n_inducing not in ("auto", 0):
+            raise InputError(
+                f"partial_fit keeps no rows, which inducing points need; n_inducing must be 'auto' or 0, got "
+                f"{self.n_inducing!r}."
+            )
+        first = not hasattr(self, "_parts")
+        table, y, weights = self._checked(X, y, sample_weight, reset=first)
+        parts = self._first_part(table, y, weights) if first else self._parts
+        self._parts = parts.added(table, y, weights)
+        self._refit()
+        return self
+
+    def _first_part(self, table: Table, y: Any, weights: Any | None) -> Parts:
+        """How columns are coded, and how many harmonics they have."""
+        schema = self._learn(table, weights)
+        shift, scale = _units(y, weights)
+        options = self._options("collapsed")
+        rows = EncodedRows(schema, table, (y - shift) / scale, weights, options.seed)
+        terms, report = choose_terms(rows, schema.design(self.structure), options)
+        if self.method == "odvff":
+            report.append("no inducing points: fitting in parts keeps no rows for them")
+        return Parts(schema, terms, tuple(report), shift, scale, options.seed)
+
+    def _refit(self) -> None:
+        """The model of all parts so far."""
+        parts = self._parts
+        statistics, shift, scale = parts.standardised()
+        options = self._options("collapsed")
+        fit = fit_collapsed(parts.terms, statistics, max_iter=options.max_iter, progress=self._progress(None))
+        outcome = Outcome("gaussian", {}, shift, scale)
+        output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, outcome, None)
+        self.model_ = Model(parts.schema, self.structure, self.method, "collapsed", parts.n_rows, (output,))
+
+    # asking
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean of y at every row, and its standard deviation if asked for (noise included)."""
+        model, table = self._seen(X)
+        outcome = model.outputs[0].outcome
+        if not return_std and outcome.likelihood in ("gaussian", "student-t"):
+            return outcome.shift + outcome.scale * model.mean(table)
+        mean, std = outcome.moments(*model.latent(table))
+        return (mean, std) if return_std else mean
+
+    def predict_latent(self, X: Any) -> tuple[Any, Any]:
+        """Mean and standard deviation of f: of y without its noise; with likelihood='poisson', of the log of the "
+        "rate."""
+        model, table = self._seen(X)
+        outcome = model.outputs[0].outcome
+        mean, variance = model.latent(table)
+        return outcome.shift + outcome.scale * mean, outcome.scale * np.sqrt(variance)
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> Any:
+        """Lower and upper end of the central interval that holds y with this probability, (N, 2)."""
+        coverage = positive(coverage, "coverage", "0.95 is usual")
+        if coverage >= 1:
+            raise InputError(f"coverage must be below 1, got {coverage:g}; 0.95 is usual.")
+        return self.predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2])
+
+    def predict_quantiles(self, X: Any, q: Any) -> Any:
+        """Quantiles of y at every row, (N, len(q))."""
+        model, table = self._seen(X)
+        return model.outputs[0].outcome.quantiles(q, *model.latent(table))
+
+    def predict_cdf(self, X: Any, y: Any) -> Any:
+        """P(Y ≤ y) at every row: the probability integral transform, uniform if the model is right."""
+        model, table, y = self._seen_with_targets(X, y)
+        return model.outputs[0].outcome.cdf(y, *model.latent(table))
+
+    def log_predictive_density(self, X: Any, y: Any) -> Any:
+        """log p(y) at every row, in the units of y: how well the model foresaw it."""
+        model, table, y = self._seen_with_targets(X, y)
+        return model.outputs[0].outcome.log_density(y, *model.latent(table))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
+        """Draws of y at the rows of X, (N, n_samples), joint in f."""
+        model, table = self._seen(X)
+        rng = np.random.default_rng(seed_of(random_state))
+        f = model.samples(table, n_samples, int(rng.integers(2**31)))
+        return model.outputs[0].outcome.draw(f, rng).T
+
+    def _seen_with_targets(self, X: Any, y: Any) -> tuple[Model, Table, Any]:
+        model, table = self._seen(X)
+        y = _targets(y)
+        check_consistent_length(np.empty((table.n_rows, 1)), y)
+        return model, table, y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _targets(y: Any) -> Any:
+    """y as float64 of one dimension, without NaN."""
+    y = np.asarray(y)
+    if y.dtype.kind not in "OSUMmV" and np.isnan(np.asarray(y, dtype=np.complex128)).any():
+        i = int(np.argmax(np.isnan(np.asarray(y, dtype=np.float64)).ravel()))
+        raise InputError(f"Input y contains NaN, first in row {i}; drop such rows, or fill them in.")
+    return np.asarray(_check_y(y, y_numeric=True, estimator="ODVFFRegressor"), dtype=np.float64)
+
+
+def _units(y: Any, weights: Any | None) -> tuple[float, float]:
+    """Mean and standard deviation of y; 1 for a constant one."""
+    shift = float(np.average(y, weights=weights))
+    spread = float(np.sqrt(np.average((y - shift) ** 2, weights=weights)))
+    return shift, spread if spread > 1e-14 * max(abs(shift), 1e-300) else 1.0

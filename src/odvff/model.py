@@ -1,0 +1,225 @@
+"""A fitted model of a table: everything that prediction needs, in the user's units, and nothing of the data.
+
+    table ──schema──▶ coded rows ──posterior──▶ f ──outcome──▶ y
+
+Rows are taken in blocks, side by side on all cores with one BLAS thread each, so that memory is bounded and a
+prediction does not depend on how many rows are asked for at once.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from odvff.data import Category, Numeric, Schema, Table
+from odvff.data.schema import INTERCEPT, slices
+from odvff.effects import Centre, Part, centred_effect, part_levels, parts_of
+from odvff.errors import InputError
+from odvff.features import Kronecker, Levels
+from odvff.kernels import Separable
+from odvff.likelihoods.outcomes import Outcome
+from odvff.posterior import Posterior
+
+BLOCK_ROWS = 4096
+GRID, SURFACE = 200, 50
+Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Output:
+    """One posterior with its likelihood: the only one, or that of a class against the rest."""
+
+    label: Any
+    posterior: Posterior
+    outcome: Outcome
+    centre: Centre
+    bound: float
+    history: tuple[float, ...]
+    scores: tuple[tuple[int, float], ...]
+    converged: bool
+    message: str
+    report: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a term adds to f, centred: mean, standard deviation and 95 % band, at values in the user's units."""
+
+    name: str
+    kind: str  # "numeric", "category", "missing" or "surface"
+    values: Any  # of the column; labels of a category; for a surface rows of several columns
+    mean: Any
+    std: Any
+
+    @property
+    def lower(self) -> Any:
+        return self.mean - Z95 * self.std
+
+    @property
+    def upper(self) -> Any:
+        return self.mean + Z95 * self.std
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted model: how a table is coded, how it was made, and a posterior for each output."""
+
+    schema: Schema
+    structure: str
+    method: str
+    inference: str
+    n_rows: int
+    outputs: tuple[Output, ...]
+
+    def latent(self, table: Table, output: int = 0) -> tuple[Any, Any]:
+        """Mean and variance of f, on the scale of the likelihood."""
+        q = self.outputs[output].posterior
+        mean, variance = self._blocks(table, lambda X: np.stack(q.predict(X)))
+        return mean, variance
+
+    def mean(self, table: Table, output: int = 0) -> Any:
+        """The mean of f alone, which is cheaper."""
+        q = self.outputs[output].posterior
+        return self._blocks(table, lambda X: q.mean(X)[None])[0]
+
+    def samples(self, table: Table, n_samples: int, seed: int | None, output: int = 0) -> Any:
+        """Joint samples of f, (n_samples, N)."""
+        X = self.schema.encode(table)
+        return self.outputs[output].posterior.sample(X, n_samples, seed=seed)
+
+    def _blocks(self, table: Table, function: Callable[[Any], Any]) -> Any:
+        """The function of all coded rows, joined along its last axis."""
+
+        def one(s: slice) -> Any:
+            return function(self.schema.encode(table.take(s)))
+
+        blocks = list(slices(table.n_rows, BLOCK_ROWS))
+        if not blocks:
+            return function(np.zeros((0, self.schema.width)))
+        with threadpool_limits(1, user_api="blas"):
+            if len(blocks) == 1:
+                return one(blocks[0])
+            with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+                return np.concatenate(list(pool.map(one, blocks)), axis=-1)
+
+    def parts(self, output: int = 0) -> list[tuple[int, str, Part]]:
+        """Position, name and part of all that has an effect (the intercept has none)."""
+        q = self.outputs[output].posterior
+        named = [(p, self._name(part), part) for p, part in enumerate(parts_of(q, self.schema.width))]
+        return [one for one in named if one[1] != INTERCEPT]
+
+    def intercept(self, output: int = 0) -> float:
+        """What all effects are added to, in the units of `effects`."""
+        o = self.outputs[output]
+        levels = part_levels(o.posterior, o.centre, self.schema.width)
+        return o.outcome.shift + o.outcome.scale * float(levels.sum())
+
+    def effects(self, table: Table | None, output: int = 0) -> dict[str, Effect]:
+        """Every part's effect: on a grid of its own, or at the rows of a table."""
+        o = self.outputs[output]
+        X = None if table is None else self.schema.encode(table)
+        effects = {}
+        for p, name, part in self.parts(output):
+            kind, values, coded = self._grid(name, part) if X is None else self._at_rows(part, table, X)
+            mean, variance = centred_effect(o.posterior, o.centre, p, part, coded)
+            scale = o.outcome.scale
+            effects[name] = Effect(name, kind, values, scale * mean, scale * np.sqrt(variance))
+        return effects
+
+    def _name(self, part: Part) -> str:
+        if self.schema.intercept and part.columns == (self.schema.width - 1,):
+            return INTERCEPT
+        columns = [self._column(c) for c in part.columns]
+        if isinstance(columns[0], Numeric) and part.columns[0] != self._starts()[columns[0].name]:
+            return columns[0].missing_name
+        return " × ".join(column.name for column in columns)
+
+    def _grid(self, name: str, part: Part) -> tuple[str, Any, Any]:
+        """Kind, values and coded rows to show a part at."""
+        starts, columns = self._starts(), [self._column(c) for c in part.columns]
+        if len(columns) == 1:
+            column, place = columns[0], part.columns[0]
+            if isinstance(column, Category):
+                coded = np.zeros((len(column.levels), self.schema.width))
+                coded[:, place] = np.arange(len(column.levels))
+                return "category", list(column.levels), coded
+            if place != starts[column.name]:  # the column of codes of missing values
+                return "missing", [None], np.zeros((1, self.schema.width))
+            values = column.grid(GRID)
+            coded = np.zeros((GRID, self.schema.width))
+            coded[:, place] = column.encode(values)[:, 0]
+            return "numeric", values, coded
+        if len(columns) > 2:
+            raise InputError(
+                f"the effect of {name!r} depends on {len(columns)} columns at once and has no picture of its own; "
+                "pass rows to see it there."
+            )
+        axes = [column.grid(SURFACE) for column in columns]
+        values = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+        coded = np.zeros((len(values), self.schema.width))
+        for i, (place, column) in enumerate(zip(part.columns, columns, strict=True)):
+            coded[:, place] = column.encode(values[:, i])[:, 0]
+        return "surface", values, coded
+
+    def _at_rows(self, part: Part, table: Any, X: Any) -> tuple[str, Any, Any]:
+        starts, columns = self._starts(), [self._column(c) for c in part.columns]
+        names = list(self.schema.names)
+        if len(columns) > 1:
+            values = np.stack([table.numbers(names.index(c.name)) for c in columns], axis=1)
+            return "surface", values, X
+        column, i = columns[0], names.index(columns[0].name)
+        if isinstance(column, Category):
+            return "category", table.labels(i), X
+        kind = "numeric" if part.columns[0] == starts[column.name] else "missing"
+        return kind, table.numbers(i), X
+
+    def _starts(self) -> dict[str, int]:
+        """The first coded column of every column."""
+        starts, start = {}, 0
+        for column in self.schema.columns:
+            starts[column.name] = start
+            start += column.width
+        return starts
+
+    def _column(self, coded: int) -> Any:
+        """The column that a coded one belongs to."""
+        starts = self._starts()
+        return next(c for c in self.schema.columns if starts[c.name] <= coded < starts[c.name] + c.width)
+
+    def rows_of_summary(self, output: int = 0) -> list[dict[str, Any]]:
+        """Every term: kind, lengthscale and standard deviation in the user's units, share of the variance of f."""
+        o = self.outputs[output]
+        variances = {p: o.centre.variances[p] for p, _, _ in self.parts(output)}
+        total = float(sum(variances.values())) or 1.0
+        rows = []
+        for p, name, part in self.parts(output):
+            kernels = list(part.kernel.factors) if isinstance(part.kernel, Separable) else [part.kernel]
+            columns = [self._column(c) for c in part.columns]
+            lengthscales = {}
+            if not isinstance(part.features, Levels):
+                lengthscales = {c.name: float(k.lengthscale) * c.size for c, k in zip(columns, kernels, strict=True)}
+            prior = float(np.ravel(part.variances(np.zeros((1, self.schema.width))))[0])
+            rows.append(
+                {
+                    "term": name,
+                    "features": _features_in_words(part.features),
+                    "lengthscales": lengthscales,
+                    "std": o.outcome.scale * np.sqrt(prior),
+                    "share": float(variances[p]) / total,
+                }
+            )
+        return rows
+
+
+def _features_in_words(features: Any) -> str:
+    if isinstance(features, Levels):
+        return f"{features.n_levels} level{'s' * (features.n_levels != 1)}"
+    if isinstance(features, Kronecker):
+        return " × ".join(str(f.n_harmonics) for f in features.factors) + " harmonics"
+    if hasattr(features, "n_harmonics"):
+        return f"{features.n_harmonics} harmonics"
+    return f"{len(features.locations)} points"

@@ -1,0 +1,304 @@
+"""A fitted estimator in a file, without pickle: numbers as safetensors, everything else as JSON, every value checked.
+
+Nothing in the file is executed: a file names kinds of kernels and features from short lists, and gives their numbers.
+It holds no rows of data. Whatever is wrong with it is one `FileError`.
+"""
+
+import os
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import odvff
+from odvff import files
+from odvff.data import Schema
+from odvff.effects import Centre, parts_of
+from odvff.errors import FileError, OdvffError
+from odvff.features import Fourier, InducingPoints, Kronecker, Levels
+from odvff.kernels import Additive, Categorical, Matern, Separable
+from odvff.likelihoods.named import CLASSIFICATION, PARAMETERS, REGRESSION
+from odvff.likelihoods.outcomes import Outcome
+from odvff.model import Model, Output
+from odvff.posterior import Posterior
+from odvff.terms import Sum, Term
+
+KIND = "model"
+PACKAGES = ("numpy", "scipy", "scikit-learn")
+MOST_FEATURES = 50_000
+
+
+def save(path: str | os.PathLike[str], estimator: Any) -> None:
+    """Write a fitted estimator."""
+    model = estimator._model()
+    arrays: dict[str, Any] = {}
+    header = {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: _plain(value) for name, value in estimator.get_params(deep=False).items()},
+        "named_columns": hasattr(estimator, "feature_names_in_"),
+        "schema": model.schema.to_words(),
+        "structure": model.structure,
+        "method": model.method,
+        "inference": model.inference,
+        "n_rows": model.n_rows,
+        "outputs": [_output_words(output, f"{i}.", arrays) for i, output in enumerate(model.outputs)],
+        "classes": [_plain(c) for c in estimator.classes_] if hasattr(estimator, "classes_") else None,
+        "versions": {
+            "odvff": odvff.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
+    }
+    files.write(path, KIND, arrays, header)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The fitted estimator in a file that `save` wrote: the same predictions, to the bit."""
+    arrays, header = files.read(path, KIND)
+    try:
+        return _estimator(arrays, header)
+    except FileError as error:
+        raise FileError(f"{path} is damaged: {error}") from error
+    except (OdvffError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise FileError(f"{path} is damaged, or no model of this version: {error}") from error
+    except (np.linalg.LinAlgError, ArithmeticError, RecursionError, MemoryError) as error:
+        raise FileError(f"{path} is damaged: its numbers make no model ({type(error).__name__}).") from error
+
+
+def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header of a model file: schema, method, parameters, versions."""
+    return files.read(path, KIND)[1]
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value, from what users pass to the constructor."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(v) for v in value]
+    return value if value is None or isinstance(value, str | bool | int | float) else None
+
+
+# writing
+
+
+def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    q = output.posterior
+    arrays[prefix + "mean"] = q.mean_u
+    root = np.asarray(q.root)
+    upper = bool(root.ndim == 2 and not np.tril(root, -1).any())
+    arrays[prefix + "root"] = root if root.ndim == 1 else (root if upper else root.T)[np.triu_indices(len(root))]
+    if q.gamma is not None:
+        arrays[prefix + "gamma"], arrays[prefix + "a_gamma"] = q.gamma, q.a_gamma
+    arrays[prefix + "centre"] = np.concatenate(output.centre.features)
+    arrays[prefix + "centre_gamma"], arrays[prefix + "variances"] = output.centre.gamma, output.centre.variances
+    arrays[prefix + "history"] = np.asarray(output.history, dtype=np.float64)
+    arrays[prefix + "scores"] = np.asarray(output.scores, dtype=np.float64).reshape(-1, 2)
+    return {
+        "label": _plain(output.label),
+        "terms": [_term_words(term, f"{prefix}{t}.", arrays) for t, term in enumerate(q.terms)],
+        "root": "diagonal" if root.ndim == 1 else "upper" if upper else "lower",
+        "likelihood": output.outcome.likelihood,
+        "likelihood_parameters": output.outcome.parameters,
+        "shift": output.outcome.shift,
+        "scale": output.outcome.scale,
+        "bound": output.bound,
+        "converged": output.converged,
+        "message": output.message,
+        "report": list(output.report),
+    }
+
+
+def _term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    features = term.features
+    if isinstance(features, InducingPoints):
+        arrays[prefix + "locations"] = np.asarray(features.locations)
+        words: dict[str, Any] = {"kind": "points", "jitter": float(features.jitter)}
+    elif isinstance(features, Kronecker):
+        words = {"kind": "kronecker", "factors": [_fourier_words(f) for f in features.factors]}
+    elif isinstance(features, Levels):
+        words = {"kind": "levels", "n_levels": features.n_levels}
+    else:
+        words = _fourier_words(features)
+    columns = None if term.columns is None else list(term.columns)
+    return {"name": term.name, "columns": columns, "kernel": _kernel_words(term.kernel), "features": words}
+
+
+def _fourier_words(features: Any) -> dict[str, Any]:
+    return {
+        "kind": "fourier",
+        "n_harmonics": features.n_harmonics,
+        "interval": [float(end) for end in features.interval],
+        "completion": bool(features.completion),
+    }
+
+
+def _kernel_words(kernel: Any) -> dict[str, Any]:
+    if isinstance(kernel, Additive | Separable):
+        return {"kind": type(kernel).__name__.lower(), "factors": [_kernel_words(k) for k in kernel.factors]}
+    if isinstance(kernel, Categorical):
+        return {"kind": "categorical", "variance": float(kernel.variance)}
+    return {
+        "kind": "matern",
+        "smoothness": float(kernel.smoothness),
+        "lengthscale": float(kernel.lengthscale),
+        "variance": float(kernel.variance),
+    }
+
+
+# reading
+
+
+def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
+    from odvff.estimators import ODVFFClassifier, ODVFFRegressor
+
+    made: Any = {"ODVFFRegressor": ODVFFRegressor, "ODVFFClassifier": ODVFFClassifier}.get(header["estimator"])
+    if made is None:
+        raise FileError(f"it holds an unknown estimator, {str(header['estimator'])[:40]!r}.")
+    for name, array in arrays.items():
+        if array.dtype != np.float64 or not np.isfinite(array).all():
+            raise FileError(f"the array {name[:40]!r} is not of finite float64 numbers.")
+    parameters = header["parameters"]
+    unknown = set(parameters) - set(made._get_param_names())
+    if unknown:
+        raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
+    schema = Schema.from_words(header["schema"])
+    outputs = tuple(_output(words, f"{i}.", arrays, schema.width) for i, words in enumerate(_list(header["outputs"])))
+    if not outputs:
+        raise FileError("it has no output.")
+    structure, method, inference = (_text(header[name]) for name in ("structure", "method", "inference"))
+    estimator = made(**parameters)
+    estimator.model_ = Model(schema, structure, method, inference, _whole(header["n_rows"]), outputs)
+    estimator.n_features_in_ = len(schema.columns)
+    if header["named_columns"] is True:
+        estimator.feature_names_in_ = np.asarray(schema.names, dtype=object)
+    allowed: tuple[str, ...] = REGRESSION
+    if made is ODVFFClassifier:
+        estimator.classes_ = np.asarray(_list(header["classes"]))
+        allowed = CLASSIFICATION
+        if len(estimator.classes_) < 2 or len(outputs) != (
+            1 if len(estimator.classes_) == 2 else len(estimator.classes_)
+        ):
+            raise FileError("its classes and outputs do not go together.")
+    elif len(outputs) != 1:
+        raise FileError("it has more outputs than a regression has.")
+    if any(o.outcome.likelihood not in allowed for o in outputs):
+        raise FileError("its likelihood is not one of this estimator's.")
+    return estimator
+
+
+def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Output:
+    mean = arrays[prefix + "mean"]
+    n = len(mean)
+    terms = Sum(tuple(_term(w, f"{prefix}{t}.", arrays, n, width) for t, w in enumerate(_list(words["terms"]))))
+    if terms.Kuu().size != n or n > MOST_FEATURES:
+        raise FileError(f"its terms have {terms.Kuu().size} features, and its mean {n}.")
+    root = arrays[prefix + "root"]
+    if words["root"] != "diagonal":
+        if root.shape != (n * (n + 1) // 2,):
+            raise FileError("its covariance has the wrong size.")
+        packed, root = root, np.zeros((n, n))
+        root[np.triu_indices(n)] = packed
+        root = root if words["root"] == "upper" else root.T
+    gamma = arrays.get(prefix + "gamma")
+    if gamma is not None and (gamma.ndim != 2 or gamma.shape[1] != width):
+        raise FileError("its inducing points have the wrong number of columns.")
+    q = Posterior(terms, mean, root, gamma, arrays.get(prefix + "a_gamma"))
+    name = _text(words["likelihood"])
+    if name not in REGRESSION + CLASSIFICATION:
+        raise FileError(f"it has the unknown likelihood {name[:40]!r}.")
+    parameters = {key: _number(words["likelihood_parameters"][key]) for key in PARAMETERS.get(name, ())}
+    scale = _number(words["scale"])
+    if scale <= 0 or any(value <= 0 for value in parameters.values()):
+        raise FileError("a scale in it is not positive.")
+    history, scores = arrays[prefix + "history"], arrays[prefix + "scores"]
+    return Output(
+        words["label"],
+        q,
+        Outcome(name, parameters, _number(words["shift"]), scale),
+        _centre(q, prefix, arrays, width),
+        _number(words["bound"]),
+        tuple(history.ravel().tolist()),
+        tuple((int(step), float(score)) for step, score in scores),
+        words["converged"] is True,
+        _text(words["message"]),
+        tuple(_text(line) for line in _list(words["report"])),
+    )
+
+
+def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Centre:
+    parts = parts_of(q, width)
+    sizes = [q.factor.blocks[part.term].size for part in parts]
+    flat, gamma, variances = (arrays[prefix + name] for name in ("centre", "centre_gamma", "variances"))
+    if flat.shape != (sum(sizes),) or gamma.shape != (len(parts),) or variances.shape != (len(parts),):
+        raise FileError("what its effects are centred by has the wrong size.")
+    return Centre(tuple(np.split(flat, np.cumsum(sizes)[:-1])), gamma, variances)
+
+
+def _term(words: Any, prefix: str, arrays: dict[str, Any], most: int, width: int) -> Term:
+    columns = words["columns"]
+    if columns is not None and any(_whole(c) >= width for c in _list(columns)):
+        raise FileError("a term in it reads a column that is not there.")
+    features, kind = words["features"], words["features"]["kind"]
+    made: Any
+    if kind == "points":
+        made = InducingPoints(arrays[prefix + "locations"], _number(features["jitter"]))
+    elif kind == "kronecker":
+        made = Kronecker(tuple(_fourier(f, most) for f in _list(features["factors"])))
+    elif kind == "levels":
+        made = Levels(_most(features["n_levels"], most))
+    else:
+        made = _fourier(features, most)
+    return Term(_kernel(words["kernel"]), made, None if columns is None else tuple(columns), _text(words["name"]))
+
+
+def _fourier(words: Any, most: int) -> Fourier:
+    if words["kind"] != "fourier":
+        raise FileError(f"it has unknown features, {str(words['kind'])[:40]!r}.")
+    low, high = (_number(end) for end in words["interval"])
+    return Fourier(_most(words["n_harmonics"], most), (low, high), words["completion"] is True)
+
+
+def _kernel(words: Any, depth: int = 0) -> Any:
+    kind = words["kind"]
+    if kind in ("additive", "separable") and depth == 0:
+        factors = tuple(_kernel(w, 1) for w in _list(words["factors"]))
+        return Additive(factors) if kind == "additive" else Separable(factors)
+    if kind == "categorical":
+        return Categorical(_number(words["variance"]))
+    if kind == "matern":
+        return Matern(*(_number(words[name]) for name in ("smoothness", "lengthscale", "variance")))
+    raise FileError(f"it has an unknown kernel, {str(kind)[:40]!r}.")
+
+
+def _most(value: Any, most: int) -> int:
+    """A number of harmonics or levels: there is an entry of the mean for each, so a made-up one costs no memory."""
+    n = _whole(value)
+    if n > most:
+        raise FileError(f"a term in it has {n} harmonics or levels, and the mean {most} entries.")
+    return n
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise FileError(f"a list is missing; there is {str(value)[:40]!r}.")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise FileError(f"{str(value)[:40]!r} is no whole number.")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise FileError(f"{str(value)[:40]!r} is no finite number.")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise FileError(f"{str(value)[:40]!r} is no text.")
+    return value
