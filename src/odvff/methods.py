@@ -16,7 +16,7 @@ likelihoods. All start from the same values, and all return the same kind of pos
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,12 +34,14 @@ from odvff.inference import (
     optimal_posterior,
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
-from odvff.inference.sites import SiteFit, fit_sites
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
 from odvff.rows import MemoryRows, RowSource
 from odvff.statistics import collect
 from odvff.terms import Sum, Term
+
+if TYPE_CHECKING:  # JAX is imported where it is needed
+    from odvff.inference.sites import SiteFit
 
 INFERENCE = {
     "odvff": ("collapsed", "sites", "stochastic"),
@@ -84,7 +86,7 @@ class Options:
 class Named:
     """A fit by name, and in words what was chosen on the way."""
 
-    fit: Fit | SiteFit
+    fit: "Fit | SiteFit"
     report: tuple[str, ...]
     scores: tuple[tuple[int, float], ...] = ()  # of stochastic training: (step, mean log density of the held-out rows)
 
@@ -204,6 +206,7 @@ class _Problem:
         self.rows, self.design, self.options, self.progress = rows, design, options, progress
         self.likelihood = likelihood
         self.pseudo_target = pseudo_target or (lambda y: y)
+        self._noise: float | None = None  # where a first look found the kernels of the terms
 
     def _terms(self, n_harmonics: int, design: Design | None = None) -> Sum:
         return (design or self.design).fourier_terms(n_harmonics, self.options.smoothness, self.options.completion)
@@ -226,6 +229,7 @@ class _Problem:
         if n == "auto":
             X, y, weights = self._sample(PROBE_ROWS)
             chosen = choose_harmonics(self._terms(START_HARMONICS), X, y, weights=weights, seed=self.options.seed)
+            self._noise = chosen.noise
             return chosen.terms, [chosen.report]
         n = whole(n, "n_harmonics", at_least=1, remedy="10 is a good start, or 'auto'")
         terms = self._terms(n)
@@ -256,7 +260,9 @@ class _Problem:
 
     def collapsed(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
         statistics = collect(terms, self.rows.chunks())
-        fit = fit_collapsed(terms, statistics, max_iter=self.options.max_iter, progress=self.progress)
+        fit = fit_collapsed(
+            terms, statistics, noise=self._noise, max_iter=self.options.max_iter, progress=self.progress
+        )
         if gamma:
             least = max(2.0, 1e-4 * statistics.weight) if self.options.n_gamma == "auto" else 0.0
             # where β leaves next to nothing out, γ has nothing to add
@@ -283,6 +289,8 @@ class _Problem:
         return refined if gain > 0 else fit
 
     def sites(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
+        from odvff.inference.sites import fit_sites
+
         if gamma:
             if self.options.n_gamma not in ("auto", 0):
                 raise InputError(
@@ -295,6 +303,7 @@ class _Problem:
         return Named(fit, tuple(report))
 
     def stochastic(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
+        from odvff.inference.sites import SiteFit
         from odvff.inference.stochastic import Trainer, minibatches
 
         o = self.options

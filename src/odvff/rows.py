@@ -56,3 +56,18 @@ class MemoryRows:
     def at(self, rows: Any) -> Chunk:
         """The rows at these positions."""
         return self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
+
+    def with_targets(self, y: Any) -> "MemoryRows":
+        """The same rows with other targets."""
+        return MemoryRows(self.X, y, self.weights, self._seed)
+
+
+def merged(rows: RowSource, seed: int = 0) -> MemoryRows:
+    """The rows in an order of their own, equal ones as one with their weights added.
+
+    So a fit is the same to the bit in whatever order rows come, and whether they are repeated or have weights.
+    """
+    X, y, weights = rows.everything()
+    each, place = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
+    total = np.bincount(place.ravel(), weights, minlength=len(each)).astype(np.float64)
+    return MemoryRows(each[:, :-1], each[:, -1], None if (total == 1).all() else total, seed)

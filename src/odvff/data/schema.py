@@ -190,7 +190,7 @@ class EncodedRows:
     """The rows of a table for a fit, coded a chunk at a time: the table is never copied whole."""
 
     def __init__(self, schema: Schema, table: Table, y: Any, weights: Any | None, seed: int):
-        self._schema, self._table, self._y, self._weights, self._seed = schema, table, y, weights, seed
+        self._schema, self._table, self.y, self.weights, self._seed = schema, table, y, weights, seed
 
     @property
     def n_rows(self) -> int:
@@ -210,8 +210,12 @@ class EncodedRows:
 
     def at(self, rows: Any) -> Chunk:
         """Coded rows of a slice, or at these positions."""
-        weights = None if self._weights is None else self._weights[rows]
-        return self._schema.encode(self._table.take(rows)), self._y[rows], weights
+        weights = None if self.weights is None else self.weights[rows]
+        return self._schema.encode(self._table.take(rows)), self.y[rows], weights
+
+    def with_targets(self, y: Any) -> "EncodedRows":
+        """The same rows with other targets."""
+        return EncodedRows(self._schema, self._table, y, self.weights, self._seed)
 
 
 def check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:

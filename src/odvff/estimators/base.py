@@ -22,8 +22,9 @@ from odvff.likelihoods.named import make_likelihood, parameters_of, pseudo_targe
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import Named, Options, check_method, fit_rows
 from odvff.model import Effect, Model, Output
+from odvff.rows import MemoryRows, merged
 
-CENTRE_ROWS = 20_000
+CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
 STEPS, ROUNDS, ITERATIONS = 8000, 50, 200
 
@@ -107,19 +108,23 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     def _seed(self) -> int:
         return seed_of(self.random_state)
 
+    def _rows(self, schema: Schema, table: Table, y: Any, weights: Any | None) -> EncodedRows | MemoryRows:
+        """The rows of the fit; those of a small table in order and equal ones merged, where weights are taken."""
+        rows = EncodedRows(schema, table, y, weights, self._seed())
+        weighted = self.method in ("odvff", "vff") and self.inference != "stochastic"
+        return merged(rows, self._seed()) if weighted and rows.n_rows <= MERGED_ROWS else rows
+
     def _fit_output(
-        self, schema: Schema, table: Table, y: Any, weights: Any | None, outcome: Outcome, label: Any = None
+        self, schema: Schema, rows: EncodedRows | MemoryRows, outcome: Outcome, label: Any = None
     ) -> tuple[Output, str]:
         """One posterior, and the inference it was found by."""
         name = outcome.likelihood
         inference = check_method(self.method, self.inference, gaussian=name == "gaussian")
-        options = self._options(inference)
-        rows = EncodedRows(schema, table, y, weights, options.seed)
         named = fit_rows(
             self.method,
             rows,
             schema.design(self.structure),
-            options,
+            self._options(inference),
             likelihood=None if name == "gaussian" else make_likelihood(name, **outcome.parameters),
             pseudo_target=lambda values: pseudo_target(name, values),
             progress=self._progress(label),
@@ -165,6 +170,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _which(self, label: Any) -> int:
         return 0
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations, rounds or steps that the fit took."""
+        return max(1, *(len(output.history) for output in self._model().outputs), 1)
 
     @property
     def intercept_(self) -> float:

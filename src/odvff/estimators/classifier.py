@@ -112,8 +112,8 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         outputs, inference = [], ""
         for c in wanted:
             label = self.classes_[c]
-            target = (codes == c).astype(np.float64)
-            output, inference = self._fit_output(schema, table, target, weights, Outcome(self.likelihood, {}), label)
+            rows = self._rows(schema, table, (codes == c).astype(np.float64), weights)
+            output, inference = self._fit_output(schema, rows, Outcome(self.likelihood, {}), label)
             outputs.append(output)
         self.model_ = Model(schema, self.structure, self.method, inference, table.n_rows, tuple(outputs))
         return self

@@ -9,7 +9,6 @@ from sklearn.utils.validation import _check_y, check_consistent_length
 
 from odvff.checks import positive
 from odvff.data import Table
-from odvff.data.schema import EncodedRows
 from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator, seed_of
 from odvff.estimators.parts import Parts
@@ -106,12 +105,13 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         schema = self._learn(table, weights)
         if self.likelihood == "poisson":
             schema, outcome = schema.with_intercept(), Outcome("poisson", {})
+            rows = self._rows(schema, table, y, weights)
         else:
-            shift, scale = _units(y, weights)
+            rows = self._rows(schema, table, y, weights)
+            shift, scale = _units(rows.y, rows.weights)
             start = {"degrees_of_freedom": 4.0, "scale": 0.5} if self.likelihood == "student-t" else {}
-            y = (y - shift) / scale
-            outcome = Outcome(self.likelihood, start, shift, scale)
-        output, inference = self._fit_output(schema, table, y, weights, outcome)
+            rows, outcome = rows.with_targets((rows.y - shift) / scale), Outcome(self.likelihood, start, shift, scale)
+        output, inference = self._fit_output(schema, rows, outcome)
         self.model_ = Model(schema, self.structure, self.method, inference, table.n_rows, (output,))
         return self
 
@@ -167,9 +167,10 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def _first_part(self, table: Table, y: Any, weights: Any | None) -> Parts:
         """How columns are coded, and how many harmonics they have."""
         schema = self._learn(table, weights)
-        shift, scale = _units(y, weights)
+        rows = self._rows(schema, table, y, weights)
+        shift, scale = _units(rows.y, rows.weights)
         options = self._options("collapsed")
-        rows = EncodedRows(schema, table, (y - shift) / scale, weights, options.seed)
+        rows = rows.with_targets((rows.y - shift) / scale)
         terms, report = choose_terms(rows, schema.design(self.structure), options)
         if self.method == "odvff":
             report.append("no inducing points: fitting in parts keeps no rows for them")

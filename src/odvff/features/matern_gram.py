@@ -96,17 +96,17 @@ def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
     states = harmonic_states(n_harmonics, s)
     rho = 1 / (NOISE_DENSITY[s] * mu ** (2 * s - 1))
     # P^{½} = diag(μ^{−r}) chol(P₁): boundary states times this are the low-rank part
-    precision_root = (1 / mu ** np.arange(s))[:, None] * np.linalg.cholesky(STATE_PRECISION[s])
+    precision_root = (1 / mu ** np.arange(s))[:, None] * _precision_root(s)
     diagonal = 0.5 * rho * (mu**2 + theta**2) ** s
     # q_0 for each polynomial; T = ρ (q_0 q_0ᵀ + A H Aᵀ)
-    q0 = xp.stack([comb(s, k) * factorial(k) * mu ** (s - k) for k in range(degree + 1)])
+    k = np.arange(degree + 1)
+    q0 = np.array([comb(s, j) * factorial(j) for j in range(degree + 1)]) * mu ** (s - k)
     A = _coefficients(s, mu, degree)
     t = xp.sqrt(rho) * concatenate([q0[:, None], A @ _zeta_root(n_harmonics, s)], axis=1)
     # c_m = q_m/(μ+iθ_m)^s with q_m = −k! μ^{s−k} Σ_{r<k} C(s,r) z^{r−k}, z = iθ_m/μ
     c = harmonic_rows(_eliminated(s, degree), theta / mu, s) / (mu ** np.arange(degree + 1))[:, None]
     # the state of R_k at a: that of B_k less that of its harmonics
-    bernoulli = BERNOULLI_COEFFICIENTS[: degree + 1, : degree + 1] @ monomial_states(degree, 0.0, s)
-    V = (bernoulli - c @ states) @ precision_root
+    V = (_bernoulli_states(degree, s) - c @ states) @ precision_root
     return Parts(concatenate([diagonal, diagonal]), states @ precision_root, c, t, V)
 
 
@@ -146,14 +146,32 @@ def _eliminated(s: int, degree: int) -> Table:
 
 def _coefficients(s: int, mu: Array, degree: int) -> Array:
     """A with q_m = Σ_j A[k,j] (iθ_m)^{−j}: A[k,j] = −k! C(s,k−j) μ^{s−k+j} for 1 ≤ j ≤ k, of shape (degree+1, s)."""
-    xp = namespace(mu)
-    rows = []
+    constants, powers = _coefficient_table(s, degree)
+    return constants * mu**powers
+
+
+@lru_cache(maxsize=64)
+def _coefficient_table(s: int, degree: int) -> tuple[Any, Any]:
+    """−k! C(s,k−j) and s−k+j, with zeros beyond j = k."""
+    constants, powers = np.zeros((2, degree + 1, s))
     for k in range(degree + 1):
-        entries = [-factorial(k) * comb(s, k - j) * mu ** (s - k + j) for j in range(1, k + 1)]
-        rows.append(xp.stack([*entries, *([0.0 * mu] * (s - k))]))
-    return xp.stack(rows)
+        for j in range(1, min(k, s) + 1):
+            constants[k, j - 1], powers[k, j - 1] = -factorial(k) * comb(s, k - j), s - k + j
+    return constants, powers
 
 
+@lru_cache(maxsize=8)
+def _precision_root(s: int) -> Any:
+    return np.linalg.cholesky(STATE_PRECISION[s])
+
+
+@lru_cache(maxsize=64)
+def _bernoulli_states(degree: int, s: int) -> Any:
+    """(g, g′, g″) at 0 for B_0 … B_degree."""
+    return BERNOULLI_COEFFICIENTS[: degree + 1, : degree + 1] @ monomial_states(degree, 0.0, s)
+
+
+@lru_cache(maxsize=1024)
 def harmonic_states(n_harmonics: int, order: int) -> Any:
     """(g, g′, g″) at t = 0 or 1 for the cosines and then the sines, of shape (2F, s)."""
     theta = 2 * np.pi * np.arange(1, n_harmonics + 1)

@@ -50,16 +50,19 @@ def fit_collapsed(
     statistics: Statistics,
     *,
     output: int = 0,
+    noise: float | None = None,
     n_starts: int = 1,
     max_iter: int = 200,
+    tolerance: float = 1e-11,
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
 ) -> Fit:
     """Maximise the collapsed bound over all lengthscales, variances and the noise.
 
-    The statistics must come from `collect` with the same terms, of whose kernels just the smoothness is used. Centre y
-    (`Statistics.standardised`) unless its mean is small. The first start is chosen from the data; `n_starts` tries
-    others around it and keeps the best. Interrupting (Ctrl-C) returns the best found so far.
+    The statistics must come from `collect` with the same terms. Centre y (`Statistics.standardised`) unless its mean is
+    small. The first start is chosen from the data; with `noise`, the kernels of the terms and this noise variance are
+    a choice too. `n_starts` tries others around it and keeps the best. `tolerance` is the relative change of the bound
+    that ends the fit. Interrupting (Ctrl-C) returns the best found so far.
     """
     terms = Sum.of(terms)
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
@@ -71,11 +74,11 @@ def fit_collapsed(
     run = _Run(bound, statistics.weight, progress)
     with threadpool_limits(1, user_api="blas"):
         try:
-            start = _start(run, scale)
+            start = _start(run, scale, noise)
             rng = np.random.default_rng(seed)
             starts = [start] + [start + rng.normal(0, 1.5, len(start)) for _ in range(n_starts - 1)]
             for x in starts:
-                run.optimise(x, _limits(bound, scale), max_iter)
+                run.optimise(x, _limits(bound, scale), max_iter, tolerance)
         except KeyboardInterrupt:
             run.message = "interrupted"
         if run.best is None:
@@ -118,11 +121,11 @@ def warn_unless_converged(fit: Fit, stacklevel: int) -> None:
         )
 
 
-def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int) -> Fit:
+def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int, noise: float | None = None) -> Fit:
     """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        return fit_collapsed(terms, statistics, max_iter=max_iter)
+        return fit_collapsed(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6)
 
 
 class _Run:
@@ -144,7 +147,7 @@ class _Run:
         evaluation = self.evaluate(parameters)
         return -evaluation.value / self.weight, -evaluation.gradient / self.weight
 
-    def optimise(self, start: Any, limits: Any, max_iter: int) -> None:
+    def optimise(self, start: Any, limits: Any, max_iter: int, tolerance: float) -> None:
         def callback(_: Any) -> None:
             assert self.best is not None
             self.history.append(self.best[1].value)
@@ -159,7 +162,7 @@ class _Run:
             method="L-BFGS-B",
             bounds=limits,
             callback=callback,
-            options={"maxiter": max_iter, "ftol": 1e-11, "gtol": 1e-6, "maxcor": 20},
+            options={"maxiter": max_iter, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
         )
         # an abnormal line search at the end means that rounding is all that is left to gain
         flat = np.abs(result.jac).max() < 1e-3
@@ -167,10 +170,12 @@ class _Run:
             self.message = "converged" if result.success or (result.status == 2 and flat) else str(result.message)
 
 
-def _start(run: _Run, scale: float) -> Any:
-    """The best of a few: one lengthscale for all, equal shares of the variance, little or much noise."""
+def _start(run: _Run, scale: float, noise_given: float | None) -> Any:
+    """The best of a few: one lengthscale for all, equal shares of the variance, little or much noise; or as given."""
     blocks = run.bound.blocks
     candidates = []
+    if noise_given is not None:
+        candidates.append(np.array([*(p for block in blocks for p in block.parameters()), np.log(noise_given)]))
     for lengthscale in (0.1, 0.4, 1.5):
         for noise in (0.1, 0.5):
             parts = [

@@ -20,7 +20,9 @@ from odvff.terms import Sum, Term
 
 SAMPLE_ROWS, RESIDUAL_ROWS, ROUNDS = 4000, 1000, 3
 LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-PROBE, PROBE_PAIR = 64, 8
+PROBE, PROBE_PAIR = {1: 64, 2: 48, 3: 32}, 8  # by the number of columns
+PROBE_MANY = 24
+FEWEST, MOST = 200, 2500
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Harmonics:
     """The terms with the harmonics chosen, and in words what was chosen and why."""
 
     terms: Sum
+    noise: float  # where the kernels of the terms were found
     report: str
 
 
@@ -39,27 +42,31 @@ def choose_harmonics(
     weights: Any | None = None,
     tolerance: float = 0.02,
     max_harmonics: int = 192,
-    max_features: int = 2500,
+    max_features: int | None = None,
     seed: int = 0,
 ) -> Harmonics:
     """Choose the harmonics of Fourier and Kronecker terms; those they come with do not matter.
 
-    At most `max_harmonics` in a column and about `max_features` in all. The noise is the yardstick: all terms together
-    may leave out `tolerance` times its variance.
+    At most `max_harmonics` in a column and about `max_features` in all, by default twice as many as rows and at most
+    2500. The noise is the yardstick: all terms together may leave out `tolerance` times its variance.
     """
     terms = Sum.of(terms)
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
+    max_features = int(np.clip(2 * len(X), FEWEST, MOST)) if max_features is None else max_features
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(X))[:SAMPLE_ROWS]
     X, y, weights = X[rows], y[rows], None if weights is None else vector(weights, "weights", size=len(X))[rows]
     most = {1: _most(terms, max_features, max_harmonics), 2: 16, 3: 6}
-    terms = Sum(tuple(_with(t, min(most[_columns(t)], PROBE_PAIR if _columns(t) > 1 else PROBE)) for t in terms))
+    probe = PROBE.get(sum(_harmonics(t) > 0 for t in terms), PROBE_MANY)
+    terms = Sum(tuple(_with(t, min(most[_columns(t)], PROBE_PAIR if _columns(t) > 1 else probe)) for t in terms))
     shares = None if weights is None else weights[:RESIDUAL_ROWS]
     limited: list[str] = []
+    noise: float | None = None
     for _ in range(ROUNDS):
         statistics = collect(terms, [(X, y, weights)])
-        fit = fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50)
+        fit = fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50, noise=noise)
+        noise = fit.noise
         wanted, limited = [], []
         for term in fit.terms:
             allowed = fit.noise * tolerance / len(terms)
@@ -71,7 +78,7 @@ def choose_harmonics(
         terms = Sum(tuple(wanted))
         if not any(more):
             break
-    return Harmonics(terms, _report(terms, limited))
+    return Harmonics(terms, fit.noise, _report(terms, limited))
 
 
 def _most(terms: Sum, max_features: int, max_harmonics: int) -> int:
