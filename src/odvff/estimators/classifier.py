@@ -129,7 +129,8 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of `predict_proba`."""

@@ -22,7 +22,8 @@ with c_m = q_m/(μ+iθ_m)^s. What is left of its norm is the sum over m > F, a H
 however many harmonics there are. This is the elimination that `odvff.linalg.Bordered` asks for.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import comb, factorial
 from typing import Any
@@ -36,6 +37,8 @@ from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
 
 LONGEST = 1e30
 """Bounds on μ = λL, beyond which μ⁶ leaves float64."""
+
+STEP = 1e-100  # of a complex step: its square is zero
 
 # κ = κ_s λ^{2s−1} σ²: the spectral density of the driving noise
 NOISE_DENSITY = {1: 2.0, 2: 4.0, 3: 16 / 3}
@@ -110,37 +113,44 @@ def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
     return Parts(concatenate([diagonal, diagonal]), states @ precision_root, c, t, V)
 
 
-Table = tuple[tuple[int, ...], np.ndarray, np.ndarray]
+def with_rates(parts_at: Callable[[Any], Parts], mu: float) -> tuple[Parts, Parts]:
+    """Parts at μ and their derivatives, by a complex step."""
+    shifted = parts_at(np.complex128(complex(mu, STEP)))
+    names = [f.name for f in fields(Parts)]
+    return (
+        Parts(*(np.ascontiguousarray(getattr(shifted, name).real) for name in names)),
+        Parts(*(getattr(shifted, name).imag / STEP for name in names)),
+    )
 
 
-def harmonic_rows(table: Table, y: Array, s: int) -> Array:
+def harmonic_rows(table: np.ndarray, y: Array, s: int) -> Array:
     """Coefficients of cosines, 2 Re c, and of sines, −2 Im c, for c = Σ_e numerator[e] z^e / (1+z)^s at z = iy.
 
     In real arithmetic, by 1/(1+z)^s = (1−z)^s/(1+y²)^s: the product of the polynomials has whole coefficients (the
     table), its even powers of z are real, its odd ones imaginary. The result is analytic in y, and a complex step
     differentiates it.
     """
-    exponents, real, imaginary = table
-    powers = namespace(y).stack([y**e for e in exponents])
-    return concatenate([real @ powers, imaginary @ powers], axis=1) / concatenate([1 + y**2, 1 + y**2]) ** s
+    powers = [y**-s]  # of y, from −s to 2s−1
+    for _ in range(3 * s - 1):
+        powers.append(powers[-1] * y)
+    rows = table @ namespace(y).stack(powers) / (1 + y * y) ** s
+    return rows.reshape(len(table) // 2, 2 * y.shape[0])
 
 
-def harmonic_table(numerators: list[dict[int, int]], s: int) -> Table:
-    """Exponents f of y, and for each numerator the coefficients of y^f in 2 Re and −2 Im."""
-    exponents = tuple(range(-s, 2 * s))
-    real, imaginary = np.zeros((2, len(numerators), len(exponents)))
+def harmonic_table(numerators: list[dict[int, int]], s: int) -> np.ndarray:
+    """The coefficients of y^{−s} … y^{2s−1} in 2 Re of every numerator, and in −2 Im of it in the next row."""
+    table = np.zeros((2 * len(numerators), 3 * s))
     for row, numerator in enumerate(numerators):
         for e, a in numerator.items():
             for r in range(s + 1):
                 f = e + r
                 value = 2.0 * a * comb(s, r) * (-1) ** r * (-1) ** (f // 2)  # i^f = (−1)^{f//2} · (1 or i)
-                target = real if f % 2 == 0 else imaginary
-                target[row, f + s] += value if f % 2 == 0 else -value
-    return exponents, real, imaginary
+                table[2 * row + f % 2, f + s] += value if f % 2 == 0 else -value
+    return table
 
 
 @lru_cache(maxsize=64)
-def _eliminated(s: int, degree: int) -> Table:
+def _eliminated(s: int, degree: int) -> np.ndarray:
     return harmonic_table([{r - k: -factorial(k) * comb(s, r) for r in range(k)} for k in range(degree + 1)], s)
 
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from odvff.arrays import Array, concatenate, namespace
+from odvff.arrays import Array, concatenate, is_traced, namespace
 from odvff.checks import matrix
 from odvff.features.fourier import Fourier, harmonics
-from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, Table, harmonic_rows, harmonic_table, parts
+from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_rows, harmonic_table, parts, with_rates
 from odvff.kernels import Matern, matern
 from odvff.linalg import Bordered, DiagonalPlusLowRank
 
@@ -51,7 +51,8 @@ class OrthogonalFourier:
         """⟨φ̂_i, φ̂_j⟩."""
         k = matern(kernel)
         F, s = self.fourier.n_harmonics, k.order
-        p = orthogonal_parts(F, s, k.rate * self.fourier.length)
+        mu = k.rate * self.fourier.length
+        p = orthogonal_parts(F, s, mu) if is_traced(mu) else parts_and_rates(F, s, float(mu))[0]
         sigma = namespace(p.t, k.variance).sqrt(k.variance)
         n = np.concatenate([[1.0], norms(F, s)])
         core = DiagonalPlusLowRank(p.diagonal / k.variance, p.U / sigma)
@@ -93,8 +94,14 @@ def orthogonal_parts(n_harmonics: int, order: int, mu: Array) -> Parts:
     return replace(parts(n_harmonics, s, mu, degree=s), c=c)
 
 
+@lru_cache(maxsize=256)
+def parts_and_rates(n_harmonics: int, order: int, mu: float) -> tuple[Parts, Parts]:
+    """The parts and their derivatives in μ, kept: a bound asks for the former, and then its gradient for the latter."""
+    return with_rates(lambda mu: orthogonal_parts(n_harmonics, order, mu), mu)
+
+
 @lru_cache(maxsize=8)
-def _rest(s: int) -> Table:
+def _rest(s: int) -> np.ndarray:
     """k! Σ_{r≥k} C(s,r) z^{r−k} for k = 1…s; the constant has none."""
     rest = [{r - k: factorial(k) * comb(s, r) for r in range(k, s + 1)} for k in range(1, s + 1)]
     return harmonic_table([{}, *rest], s)

@@ -10,21 +10,19 @@ factor does it,
 and with Y = C⁻ᵀ M C⁻¹ the trace is a sum of elementwise products.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from odvff.errors import InputError
 from odvff.features import Fourier, Kronecker, Levels
-from odvff.features.matern_gram import Parts, parts
-from odvff.features.orthogonal import OrthogonalFourier, orthogonal_parts
+from odvff.features.matern_gram import parts, with_rates
+from odvff.features.orthogonal import OrthogonalFourier, parts_and_rates
 from odvff.kernels import Matern, Separable, categorical, matern, separable
 from odvff.linalg import BorderedFactor, Factor, KroneckerFactor
 from odvff.linalg.low_rank import LowRankFactor
 from odvff.terms import Term
-
-STEP = 1e-100  # of the complex step: its square is zero
 
 
 @dataclass(frozen=True)
@@ -128,15 +126,10 @@ def _trace_of_rate(features: Any, k: Matern, mu: float, C: Factor, M: Any) -> fl
     """tr(C⁻¹ (∂K/∂μ) C⁻ᵀ M) for one column."""
     F, s = _fourier(features).n_harmonics, k.order
 
-    def at(mu: Any) -> Parts:
-        if isinstance(features, OrthogonalFourier):
-            return orthogonal_parts(F, s, mu)
-        return parts(F, s, mu, degree=s if features.completion else 0)
-
-    shifted = at(np.complex128(complex(mu, STEP)))
-    names = [f.name for f in fields(Parts)]
-    p = Parts(*(getattr(shifted, name).real for name in names))
-    d = Parts(*(getattr(shifted, name).imag / STEP for name in names))
+    if isinstance(features, OrthogonalFourier):
+        p, d = parts_and_rates(F, s, float(mu))
+    else:
+        p, d = with_rates(lambda mu: parts(F, s, mu, degree=s if features.completion else 0), mu)
     if isinstance(C, BorderedFactor):
         half = C.solve_transpose_eliminated(M)
         Y = C.solve_transpose_eliminated(half.T)
