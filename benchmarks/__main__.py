@@ -5,8 +5,9 @@ import sys
 from benchmarks.core import CORE
 from benchmarks.peers import PEERS
 from benchmarks.quality import QUALITY
+from benchmarks.tables import TABLES
 
-BENCHMARKS = {**CORE, **QUALITY, **PEERS}
+BENCHMARKS = {**CORE, **QUALITY, **PEERS, **TABLES}
 
 
 def main(arguments: list[str]) -> int:

@@ -55,7 +55,7 @@ GAUSSIAN = ("collapsed", "exact", "stochastic")
 OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
 START_ROWS, START_HARMONICS = 2000, 12
-PROBE_ROWS = 20_000
+PROBE_ROWS = 40_000
 JITTER = 1e-6
 
 
