@@ -1,7 +1,7 @@
 """A fitted estimator in a file, without pickle: numbers as safetensors, everything else as JSON, every value checked.
 
 Nothing in the file is executed: a file names kinds of kernels and features from short lists, and gives their numbers.
-It holds no rows of data. Whatever is wrong with it is one `FileError`.
+It holds no rows of data (inducing points lie where some rows are). Whatever is wrong with it is one `FileError`.
 """
 
 import os

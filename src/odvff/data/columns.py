@@ -111,7 +111,7 @@ def learn_numeric(name: str, values: Any, weights: Any | None, least: float, mos
         low, high = low - half, high + half
     counts, _ = np.histogram(values, BINS, (low, high), weights=w)
     different = np.unique(values)
-    few = len(different) <= FEW_VALUES and bool((different == np.floor(different)).all())
+    few = len(different) <= min(FEW_VALUES, len(values) / 3) and bool((different == np.floor(different)).all())
     return Numeric(
         name,
         float(low),

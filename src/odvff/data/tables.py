@@ -43,7 +43,10 @@ class Table(Protocol):
 def as_table(X: Any) -> Table:
     """A table of something that is one: a data frame, or a two-dimensional array of numbers."""
     if nw.dependencies.is_into_dataframe(X):
-        return FrameTable(nw.from_native(X, eager_only=True))
+        try:
+            return FrameTable(nw.from_native(X, eager_only=True))
+        except nw.exceptions.DuplicateError as error:
+            raise InputError(f"two columns of the table have one name; rename one of them ({error}).") from error
     return ArrayTable(np.asarray(X))
 
 
@@ -87,9 +90,6 @@ class FrameTable:
 
     def __init__(self, frame: nw.DataFrame[Any]):
         names = [str(name) for name in frame.columns]
-        repeated = next((name for name in names if names.count(name) > 1), None)
-        if repeated is not None:
-            raise InputError(f"two columns are called {repeated!r}; rename one of them.")
         self._frame, self._names = frame, tuple(names)
 
     @property

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from odvff.arrays import in_double_precision
 from odvff.errors import InputError
 from odvff.kernels import parameter
 from odvff.likelihoods.gaussian import GaussianNoise
@@ -34,6 +35,7 @@ def make_likelihood(name: str, **parameters: float) -> Any:
         return made(**{key: np.float64(value) for key, value in parameters.items()})
 
 
+@in_double_precision
 def parameters_of(name: str, likelihood: Any) -> dict[str, float]:
     """Its parameters as plain numbers."""
     return {

@@ -1,0 +1,319 @@
+"""The regressor: in the user's units, for any table, in parts, with weights, and clear when something is wrong."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import integrate, stats
+
+from odvff import InputError, ODVFFRegressor
+from odvff.estimators.parts import Parts
+
+LEVELS = {"red": 0.0, "green": 1.0, "blue": -1.0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    n = 700
+    frame = pd.DataFrame(
+        {
+            "dose": rng.uniform(0, 100, n),
+            "temperature": rng.normal(20, 5, n),
+            "colour": pd.Categorical(rng.choice(list(LEVELS), n)),
+            "member": rng.choice([True, False], n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "temperature"] = np.nan
+    f = np.sin(frame.dose / 15) + ((frame.temperature - 20) / 10).fillna(0.3) + frame.colour.astype(str).map(LEVELS)
+    y = 1000 + 50 * (f + 0.7 * frame.member + 0.2 * rng.normal(size=n))
+    return frame, y.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return ODVFFRegressor().fit(*data)
+
+
+def test_units_are_the_users(data, model):
+    X, y = data
+    mean, std = model.predict(X, return_std=True)
+    assert np.array_equal(mean, model.predict(X))
+    assert 9 < np.sqrt(np.mean((y - mean) ** 2)) < 11.5  # the noise is 10
+    assert 9.5 < np.median(std) < 12
+    interval = model.predict_interval(X, 0.9)
+    assert 0.87 < np.mean((interval[:, 0] < y) & (y < interval[:, 1])) < 0.94
+    quantiles = model.predict_quantiles(X, [0.05, 0.5, 0.95])
+    assert np.allclose(quantiles[:, [0, 2]], interval)
+    assert np.allclose(quantiles[:, 1], mean)
+    latent, spread = model.predict_latent(X)
+    assert np.allclose(latent, mean)
+    assert (spread < std).all()
+    assert np.allclose(model.log_predictive_density(X, y), stats.norm.logpdf(y, mean, std))
+    assert np.allclose(model.predict_cdf(X, y), stats.norm.cdf(y, mean, std))
+    assert model.score(X, y) > 0.95
+
+
+def test_effects_add_up(data, model):
+    X, _ = data
+    effects = model.effects(X)
+    assert list(effects) == ["dose", "temperature", "temperature is missing", "colour", "member"]
+    total = model.intercept_ + sum(effect.mean for effect in effects.values())
+    assert np.allclose(total, model.predict(X), rtol=0, atol=1e-7)
+    assert all(abs(effect.mean.mean()) < 1e-7 for effect in effects.values())
+    grid = model.effects()
+    assert np.ptp(grid["dose"].values) == pytest.approx(np.ptp(X.dose))
+    truth = 50 * np.sin(grid["dose"].values / 15)
+    assert np.abs(grid["dose"].mean - (truth - np.mean(50 * np.sin(X.dose / 15)))).max() < 12
+    colours = dict(zip(grid["colour"].values, grid["colour"].mean, strict=True))
+    assert colours["green"] - colours["blue"] == pytest.approx(100, abs=6)
+    inside = (grid["dose"].lower <= grid["dose"].mean) & (grid["dose"].mean <= grid["dose"].upper)
+    assert inside.all()
+
+
+def test_what_was_never_seen_has_the_prior_of_its_term(data, model):
+    X, _ = data
+    X = X.dropna()
+    row = X.iloc[[0]]
+    new = row.assign(colour=pd.Categorical(["violet"]))
+    (effect,) = (model.effects(new)[name] for name in ["colour"])
+    prior = {r["term"]: r["std"] for r in model.model_.rows_of_summary()}["colour"]
+    assert model.predict_latent(new)[1] > model.predict_latent(row)[1]
+    assert effect.std[0] == pytest.approx(prior, rel=0.7)
+    blind = row.assign(dose=np.nan)  # never missing in training
+    assert model.predict_latent(blind)[1] > 3 * model.predict_latent(row)[1]
+    far = row.assign(dose=1e7)
+    assert np.allclose(model.predict_latent(blind), model.predict_latent(far))
+
+
+def test_the_summary_is_in_the_users_units(model):
+    summary = model.summary()
+    text, html = str(summary), summary._repr_html_()
+    for word in (
+        "odvff, collapsed inference",
+        "noise std 10",
+        "dose",
+        "temperature is missing",
+        "3 levels",
+        "evidence",
+    ):
+        assert word in text, text
+    assert "<table>" in html
+    assert "colour" in html
+    assert "ODVFFRegressor" in model._repr_html_()
+    assert repr(model) == "ODVFFRegressor()"
+    rows = {r["term"]: r for r in model.model_.rows_of_summary()}
+    assert 5 < rows["dose"]["lengthscales"]["dose"] < 100
+    assert sum(r["share"] for r in rows.values()) == pytest.approx(1)
+
+
+def test_pictures(model):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    figure = model.plot_effects()
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert len(titles) == 5
+    assert any(title.startswith("dose (") for title in titles)
+    with pytest.raises(InputError, match="there is no effect 'weight'; there are dose"):
+        model.plot_effects(["weight"])
+
+
+def test_samples_have_the_moments(data, model):
+    X = data[0][:5]
+    draws = model.sample_y(X, 4000, random_state=1)
+    assert draws.shape == (5, 4000)
+    mean, std = model.predict(X, return_std=True)
+    assert np.allclose(draws.mean(axis=1), mean, atol=4 * std.max() / np.sqrt(4000))
+    assert np.allclose(draws.std(axis=1), std, rtol=0.1)
+    assert np.array_equal(draws, model.sample_y(X, 4000, random_state=1))
+
+
+def test_weights_are_repeats_and_rows_have_no_order(data):
+    X, y = data[0][:200], data[1][:200]
+    rng = np.random.default_rng(1)
+    w = rng.integers(0, 3, len(y))
+    weighted = ODVFFRegressor().fit(X, y, sample_weight=w)
+    rows = np.repeat(np.arange(len(y)), w)
+    repeated = ODVFFRegressor().fit(X.iloc[rows], y[rows])
+    shuffled = rng.permutation(rows)
+    anyhow = ODVFFRegressor().fit(X.iloc[shuffled], y[shuffled])
+    assert np.array_equal(weighted.predict(X), repeated.predict(X))
+    assert np.array_equal(weighted.predict(X), anyhow.predict(X))
+
+
+def test_parts_are_as_good_as_the_whole(data):
+    X, y = data[0].dropna(), data[1][data[0].temperature.notna()]
+    # the first part has the ends of every column
+    ends = {int(f(X[c])) for c in ("dose", "temperature") for f in (np.argmin, np.argmax)}
+    order = np.array([*ends, *(i for i in range(len(y)) if i not in ends)])
+    X, y = X.iloc[order], y[order]
+    at_once = ODVFFRegressor(n_harmonics=6, method="vff").fit(X, y)
+    in_parts = ODVFFRegressor(n_harmonics=6, method="vff")
+    for rows in (slice(0, 300), slice(300, 310), slice(310, None)):
+        in_parts.partial_fit(X.iloc[rows], y[rows])
+    assert in_parts.model_.n_rows == len(y)
+    assert np.allclose(in_parts.predict(X), at_once.predict(X), rtol=0, atol=1e-3 * y.std())
+    assert in_parts.intercept_ == pytest.approx(at_once.intercept_, abs=1e-3 * y.std())
+    # the same parts otherwise divided are the same sums
+    otherwise = ODVFFRegressor(n_harmonics=6, method="vff")
+    for rows in (slice(0, 300), slice(300, None)):
+        otherwise.partial_fit(X.iloc[rows], y[rows])
+    assert np.allclose(otherwise.predict(X), in_parts.predict(X), rtol=0, atol=1e-3 * y.std())
+    assert not hasattr(ODVFFRegressor(likelihood="poisson"), "partial_fit")
+    with pytest.raises(InputError, match="n_inducing must be 'auto' or 0, got 5"):
+        ODVFFRegressor(n_inducing=5).partial_fit(X, y)
+    assert isinstance(in_parts._parts, Parts)
+    in_parts.fit(X, y)
+    assert not hasattr(in_parts, "_parts")
+
+
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "vff", "n_harmonics": 5},
+        {"method": "odvff", "n_harmonics": 3, "n_inducing": 10},
+        {"method": "sgpr", "n_inducing": 15, "max_iter": 30},
+        {"method": "svgp", "n_inducing": 15, "max_iter": 300, "batch_size": 100},
+        {"method": "odvgp", "n_inducing": 20, "max_iter": 300, "batch_size": 100},
+        {"method": "vff", "n_harmonics": 4, "inference": "stochastic", "max_iter": 300, "batch_size": 100},
+        {"structure": "separable", "n_harmonics": 4},
+    ],
+    ids=lambda o: "-".join(str(v) for v in o.values()),
+)
+def test_every_method_takes_the_table(data, options):
+    X, y = data
+    model = ODVFFRegressor(**options).fit(X, y)
+    assert model.score(X, y) > 0.85
+    effects = model.effects(X)
+    total = model.intercept_ + sum(effect.mean for effect in effects.values())
+    assert np.allclose(total, model.predict(X), rtol=0, atol=1e-6 * y.std())
+    separable = options.get("structure") == "separable"
+    assert ("dose × temperature" in effects) == separable
+    assert ("dose" in effects) == (not separable)
+    assert "colour" in str(model.summary())
+
+
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
+def test_exact_is_for_numbers(data):
+    X, y = data[0][["dose"]][:80], data[1][:80]
+    assert ODVFFRegressor(method="exact", max_iter=20).fit(X, y).predict(X).std() > 10
+    with pytest.raises(InputError, match="method 'exact' is for numeric columns, and 'colour' has levels"):
+        ODVFFRegressor(method="exact").fit(data[0][["dose", "colour"]][:80], y)
+
+
+def test_counts():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (600, 1))
+    rate = np.exp(3 + np.sin(6 * X[:, 0]))
+    y = rng.poisson(rate)
+    model = ODVFFRegressor(likelihood="poisson", n_harmonics=5).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    assert np.abs(mean / rate - 1).max() < 0.25
+    assert np.allclose(std, np.sqrt(mean), rtol=0.2)
+    assert model.intercept_ == pytest.approx(np.log(rate).mean(), abs=0.2)
+    interval = model.predict_interval(X, 0.9)
+    assert np.array_equal(interval, np.round(interval))
+    assert 0.88 < np.mean((interval[:, 0] <= y) & (y <= interval[:, 1])) < 0.97
+    counts = np.arange(200)
+    density = model.log_predictive_density(np.repeat(X[:1], 200, axis=0), counts)
+    assert np.exp(density).sum() == pytest.approx(1, abs=1e-5)
+    cdf = model.predict_cdf(np.repeat(X[:1], 200, axis=0), counts)
+    assert np.allclose(np.cumsum(np.exp(density)), cdf, atol=1e-5)
+    assert model.sample_y(X[:3], 7).shape == (3, 7)
+    with pytest.raises(InputError, match=r"y has .*5 in row 0; for likelihood='poisson' it must be counts"):
+        ODVFFRegressor(likelihood="poisson").fit(X, y + 0.5)
+
+
+def test_outliers():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (500, 1))
+    f = 100 + 10 * np.sin(6 * X[:, 0])
+    y = f + rng.standard_t(2, 500)
+    model = ODVFFRegressor(likelihood="student-t", n_harmonics=5).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.5
+    quantiles = model.predict_quantiles(X[:3], [0.1, 0.5, 0.9])
+    assert np.allclose(quantiles[:, 1], model.predict(X[:3]), atol=1e-6)
+    assert np.allclose(model.predict_cdf(X[:3], quantiles[:, 2]), 0.9)
+
+    def density(v):
+        return float(np.exp(model.log_predictive_density(X[:1], [v]))[0])
+
+    assert integrate.quad(density, f[0] - 40, f[0] + 40, points=[f[0]], limit=30, epsabs=1e-3)[0] == pytest.approx(
+        1, abs=0.01
+    )
+    assert "student-t" in str(model.summary())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "gp"}, "method must be one of odvff, vff, odvgp, svgp, sgpr, exact, got 'gp'"),
+        ({"structure": "tree"}, "structure must be 'additive' or 'separable', got 'tree'"),
+        ({"likelihood": "probit"}, "likelihood must be one of gaussian, student-t, poisson, got 'probit'"),
+        ({"likelihood": "poisson", "method": "sgpr"}, "method 'sgpr' is for Gaussian noise"),
+        (
+            {"likelihood": "student-t", "inference": "collapsed"},
+            "odvff is fitted by sites or stochastic inference for this",
+        ),
+        ({"inference": "stochastic", "method": "sgpr"}, "sgpr is fitted by collapsed inference"),
+        ({"n_harmonics": 0}, "n_harmonics must be a whole number of at least 1, got 0"),
+        ({"n_inducing": -1}, "n_inducing must be a whole number of at least 0, got -1"),
+        ({"smoothness": 1.0}, r"smoothness must be 0\.5, 1\.5 or 2\.5, got 1\.0"),
+        ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
+        ({"random_state": "x"}, "random_state must be a whole number of at least 0, got 'x'"),
+    ],
+    ids=lambda v: str(v)[:30],
+)
+def test_arguments_are_checked(data, options, message):
+    with pytest.raises(InputError, match=message):
+        ODVFFRegressor(**options).fit(data[0][["dose"]], np.abs(data[1]).round())
+
+
+def test_bad_input_is_named(data, model):
+    X, y = data
+    fit = ODVFFRegressor(n_harmonics=3).fit
+    gap = y.copy()
+    gap[3] = np.nan
+    with pytest.raises(InputError, match="Input y contains NaN, first in row 3; drop such rows, or fill them in"):
+        fit(X, gap)
+    with pytest.raises(ValueError, match=r"Found input variables with inconsistent numbers of samples: \[700, 5\]"):
+        fit(X, y[:5])
+    with pytest.raises(InputError, match=r"column 'dose' has inf in row 0: Input X contains infinity"):
+        fit(X.assign(dose=np.inf), y)
+    with pytest.raises(InputError, match="column 'when' holds dates or times"):
+        fit(X.assign(when=pd.Timestamp("2020-01-01")), y)
+    with pytest.raises(InputError, match="the columns are in another order than in training"):
+        model.predict(X[X.columns[::-1]])
+    with pytest.raises(InputError, match=r"the columns are not those of training \(missing: 'dose'; new: 'Dose'\)"):
+        model.predict(X.rename(columns={"dose": "Dose"}))
+    with pytest.raises(InputError, match=r"sample_weight has -1 in row 0; weights count how often a row is there"):
+        fit(X, y, sample_weight=-np.ones(len(y)))
+    with pytest.raises(InputError, match="sample_weight is zero in every row"):
+        fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(InputError, match=r"coverage must be below 1, got 95; 0\.95 is usual"):
+        model.predict_interval(X, 95)
+    with pytest.raises(InputError, match="quantiles are asked for by numbers between 0 and 1"):
+        model.predict_quantiles(X, [50])
+    with pytest.raises(InputError, match="takes no weights"):
+        ODVFFRegressor(inference="stochastic", n_harmonics=3).fit(X, y, sample_weight=np.full(len(y), 2.0))
+    with pytest.warns(UserWarning, match=r"y is constant \(0\)"):
+        constant = fit(X, np.full(len(y), 7.0))
+    assert np.allclose(constant.predict(X), 7.0)
+
+
+def test_no_jax_for_gaussian_tables():
+    code = """
+        import sys, numpy as np, odvff
+        assert "sklearn" not in sys.modules
+        X = np.random.default_rng(0).uniform(0, 1, (200, 2))
+        model = odvff.ODVFFRegressor().fit(X, np.sin(6 * X[:, 0]))
+        model.predict(X, return_std=True), model.effects(), str(model.summary()), model.predict_interval(X)
+        assert "jax" not in sys.modules, "jax was imported"
+        assert "matplotlib" not in sys.modules, "matplotlib was imported"
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
