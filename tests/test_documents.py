@@ -11,8 +11,9 @@ import odvff
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/mathematics.md"])
-def test_python_blocks_run(name):
+@pytest.mark.parametrize("name", ["README.md", "docs/mathematics.md", "docs/estimators.md"])
+def test_python_blocks_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), flags=re.DOTALL)
     assert blocks
     for block in blocks:
