@@ -23,7 +23,7 @@ SAMPLE_ROWS, MANY_ROWS, RESIDUAL_ROWS, ROUNDS = 4000, 40_000, 1000, 3
 LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 PROBE, PROBE_PAIR = {1: 64, 2: 48, 3: 32}, 8  # by the number of columns
 PROBE_MANY = 24
-FEWEST, MOST = 200, 2500
+FEWEST, MOST = 200, 1000
 TOLERANCE = 0.01
 GAIN = 0.003  # of the bound, in nats a row
 
@@ -51,7 +51,7 @@ def choose_harmonics(
     """Choose the harmonics of Fourier and Kronecker terms; those they come with do not matter.
 
     At most `max_harmonics` in a column and about `max_features` in all, by default twice as many as rows and at most
-    2500. The noise is the yardstick: all terms together may leave out `tolerance` times its variance.
+    1000. The noise is the yardstick: all terms together may leave out `tolerance` times its variance.
     """
     terms = Sum.of(terms)
     X = matrix(X, "X")
