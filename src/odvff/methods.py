@@ -56,6 +56,7 @@ OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
 START_ROWS, START_HARMONICS = 2000, 12
 PROBE_ROWS = 40_000
+WORTH = 1e-3  # nats a row that points must bring if nobody asked for them
 JITTER = 1e-6
 TOLERANCE = 1e-9  # of the bound, in nats a row: a thousandth of a nat in a million rows
 
@@ -270,18 +271,31 @@ class _Problem:
             progress=self.progress,
         )
         if gamma:
-            least = max(2.0, 1e-4 * statistics.weight) if self.options.n_gamma == "auto" else 0.0
-            # where β leaves next to nothing out, γ has nothing to add
-            if self.options.n_gamma == "auto" and sum(fit.unresolved) * statistics.weight / 2 < least:
-                report.append(
-                    "no inducing points: the features leave too little of the variance out for them to matter"
-                )
-            else:
-                decoupled = add_inducing(fit, self.rows.chunks(), self._gamma(fit.terms), least_gain=least)
-                fit, report = decoupled.fit, [*report, decoupled.report]
+            fit = self._with_inducing(fit, statistics.weight, report)
         if self.options.refine and fit.posterior.gamma is not None:
             fit = self._refined(fit, report)
         return Named(fit, tuple(report))
+
+    def _with_inducing(self, fit: Fit, weight: float, report: list[str]) -> Fit:
+        """The fit with points for its mean; where their number is left to us, just if they pay."""
+        if self.options.n_gamma != "auto":
+            decoupled = add_inducing(fit, self.rows.chunks(), self._gamma(fit.terms))
+            report.append(decoupled.report)
+            return decoupled.fit
+        least = max(2.0, WORTH * weight)
+        if sum(fit.unresolved) * weight / 2 < least:
+            report.append("no inducing points: the features leave too little of the variance out for them to matter")
+            return fit
+        points = self._gamma(fit.terms)
+        if self.rows.n_rows > PROBE_ROWS:  # a pass with points is slow: try it on a sample first
+            few = self.rows.sample(PROBE_ROWS)
+            trial = add_inducing(fit, [few], points, least_gain=WORTH * PROBE_ROWS)
+            if trial.gain == 0:
+                report.append(f"{trial.report}, on a sample of {PROBE_ROWS:,} rows")
+                return fit
+        decoupled = add_inducing(fit, self.rows.chunks(), points, least_gain=least)
+        report.append(decoupled.report)
+        return decoupled.fit
 
     def _refined(self, fit: Fit, report: list[str]) -> Fit:
         """γ, kernels and noise moved together, from where the two stages ended."""

@@ -22,7 +22,7 @@ from odvff.errors import FileError, InputError
 from odvff.rows import Chunk
 
 SAMPLE_ROWS = 50_000
-CHUNK_ROWS = 2**18
+CHUNK_ROWS = 2**17
 INTERCEPT = "intercept"
 
 
