@@ -24,8 +24,8 @@ LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 PROBE, PROBE_PAIR = {1: 64, 2: 48, 3: 32}, 8  # by the number of columns
 PROBE_MANY = 24
 FEWEST, MOST = 200, 1000
-TOLERANCE = 0.01
-GAIN = 0.003  # of the bound, in nats a row
+TOLERANCE = 0.005
+GAIN = 0.002  # of the bound, in nats a row
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ def _wanted(fit: Fit, rows: tuple[Any, Any, Any], tolerance: float, most: dict[i
 
 def _limits(terms: Sum, max_features: int, max_harmonics: int) -> dict[int, int]:
     """The most harmonics in a column, by how many columns a term has."""
-    return {1: _most(terms, max_features, max_harmonics), 2: 16, 3: 6}
+    joint = {d: max(2, int((max_features ** (1 / d) - 3) / 2)) for d in (2, 3)}  # (2F + 3)ᵈ features
+    return {1: _most(terms, max_features, max_harmonics), **joint}
 
 
 def _most(terms: Sum, max_features: int, max_harmonics: int) -> int:
