@@ -34,7 +34,7 @@ from odvff.inference import (
     optimal_posterior,
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
-from odvff.inference.harmonics import TOLERANCE as HARMONICS_TOLERANCE
+from odvff.inference.harmonics import TOLERANCE as HARMONICS
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
 from odvff.rows import MemoryRows, RowSource
@@ -231,7 +231,7 @@ class _Problem:
         n = self.options.n_harmonics
         if n == "auto":
             X, y, weights = self._sample(PROBE_ROWS)
-            tolerance = HARMONICS_TOLERANCE if self.likelihood is None else 10 * HARMONICS_TOLERANCE  # labels say less
+            tolerance = HARMONICS if self.likelihood is None else 2.5 * HARMONICS  # labels say less
             chosen = choose_harmonics(
                 self._terms(START_HARMONICS), X, y, weights=weights, tolerance=tolerance, seed=self.options.seed
             )

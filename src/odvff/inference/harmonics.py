@@ -24,7 +24,7 @@ LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 PROBE, PROBE_PAIR = {1: 64, 2: 48, 3: 32}, 8  # by the number of columns
 PROBE_MANY = 24
 FEWEST, MOST = 200, 1000
-TOLERANCE = 0.005
+TOLERANCE, FINER = 0.02, 0.25  # a quarter of it where there are many rows
 GAIN = 0.002  # of the bound, in nats a row
 
 
@@ -51,7 +51,8 @@ def choose_harmonics(
     """Choose the harmonics of Fourier and Kronecker terms; those they come with do not matter.
 
     At most `max_harmonics` in a column and about `max_features` in all, by default twice as many as rows and at most
-    1000. The noise is the yardstick: all terms together may leave out `tolerance` times its variance.
+    1000. The noise is the yardstick: all terms together may leave out `tolerance` times its variance, a
+    quarter of that if there are more than 4000 rows.
     """
     terms = Sum.of(terms)
     X = matrix(X, "X")
@@ -77,7 +78,7 @@ def choose_harmonics(
             break
     if len(X) > SAMPLE_ROWS:
         fit = _grown(terms, fit.noise, many, most, max_features)
-        terms, limited = _wanted(fit, many, tolerance, most)
+        terms, limited = _wanted(fit, many, FINER * tolerance, most)
     return Harmonics(terms, fit.noise, _report(terms, limited))
 
 
