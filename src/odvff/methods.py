@@ -59,6 +59,7 @@ START_ROWS, START_HARMONICS = 2000, 12
 PROBE_ROWS = 40_000
 WORTH = 1e-3  # nats a row that points must bring if nobody asked for them
 JITTER = 1e-6
+SITES_TOLERANCE = 1e-5
 TOLERANCE = 1e-9  # of the bound, in nats a row: a thousandth of a nat in a million rows
 
 
@@ -323,7 +324,14 @@ class _Problem:
                 )
             report.append("no inducing points: sites need none")
         rounds = self.options.max_iter
-        fit = fit_sites(terms, self.likelihood, self.rows.chunks(), max_rounds=rounds, progress=self.progress)
+        fit = fit_sites(
+            terms,
+            self.likelihood,
+            self.rows.chunks(),
+            max_rounds=rounds,
+            tolerance=SITES_TOLERANCE,
+            progress=self.progress,
+        )
         return Named(fit, tuple(report))
 
     def stochastic(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:

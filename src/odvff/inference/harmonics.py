@@ -59,6 +59,7 @@ def choose_harmonics(
     y = vector(y, "y", size=len(X))
     weights = None if weights is None else vector(weights, "weights", size=len(X))
     max_features = int(np.clip(2 * len(X), FEWEST, MOST)) if max_features is None else max_features
+    tolerance = FINER * tolerance if len(X) > SAMPLE_ROWS else tolerance
     order = np.random.default_rng(seed).permutation(len(X))
     few, many = (
         (X[rows], y[rows], None if weights is None else weights[rows])
@@ -78,7 +79,7 @@ def choose_harmonics(
             break
     if len(X) > SAMPLE_ROWS:
         fit = _grown(terms, fit.noise, many, most, max_features)
-        terms, limited = _wanted(fit, many, FINER * tolerance, most)
+        terms, limited = _wanted(fit, many, tolerance, most)
     return Harmonics(terms, fit.noise, _report(terms, limited))
 
 
