@@ -25,6 +25,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.timeout(600)  # fits to a few labels without any pattern take long
 @parametrize_with_checks([ODVFFRegressor(), ODVFFClassifier()])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

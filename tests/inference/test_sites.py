@@ -85,7 +85,7 @@ def test_parameters_of_the_likelihood_are_trained(data):
     assert abs(scale - 0.3) < 0.06
     assert 2 < df < 5
     y = f + 0.3 * rng.standard_normal(800)
-    gaussian = fit_sites(terms(), GaussianNoise(1.0), [(X, y)], tolerance=1e-9)
+    gaussian = fit_sites(terms(), GaussianNoise(1.0), [(X, y)], tolerance=1e-9, max_rounds=200)
     collapsed = fit_collapsed(terms(), collect(terms(), [(X, y)]))
     assert abs(gaussian.bound - collapsed.bound) < 0.05
     assert abs(gaussian.likelihood.variance / collapsed.noise - 1) < 0.01

@@ -26,7 +26,7 @@ from odvff.rows import MemoryRows, merged
 
 CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
-STEPS, ROUNDS, ITERATIONS = 8000, 50, 200
+STEPS, ROUNDS, ITERATIONS = 8000, 100, 200
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]

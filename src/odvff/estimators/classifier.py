@@ -31,7 +31,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     inference : "sites" (a few passes over the rows), "stochastic" (minibatches), or "auto".
     likelihood : "probit" or "logit".
     batch_size, learning_rate, natural_step : of stochastic inference.
-    max_iter : rounds of sites or stochastic steps; None for 50 or 8000.
+    max_iter : rounds of sites or stochastic steps; None for 100 or 8000.
     categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
     random_state : of samples of rows and minibatches.
     verbose : print progress on standard error.
@@ -48,7 +48,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     >>> from odvff import ODVFFClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 1, (200, 1))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> y = np.where(X[:, 0] + 0.1 * rng.standard_normal(200) > 0.5, "high", "low")
     >>> model = ODVFFClassifier(n_harmonics=4).fit(X, y)
     >>> model.predict([[0.1], [0.9]])
     array(['low', 'high'], dtype='<U4')

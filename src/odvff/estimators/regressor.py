@@ -38,7 +38,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         (minibatches), or "auto".
     likelihood : "gaussian", "student-t" for outliers, "poisson" for counts (effects are then on the log scale).
     batch_size, learning_rate, natural_step : of stochastic inference.
-    max_iter : of iterations, rounds of sites or stochastic steps; None for 200, 50 or 8000.
+    max_iter : of iterations, rounds of sites or stochastic steps; None for 200, 100 or 8000.
     categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
     random_state : of samples of rows and minibatches.
     verbose : print progress on standard error.

@@ -246,7 +246,7 @@ class _Latent:
             parameters = parameters + step * (self._improve(bound, parameters) - parameters)
         return _LatentGuess(parameters, bound(np.append(parameters, 0.0)), offset, sites)
 
-    def _improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 5) -> Any:
+    def _improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 10) -> Any:
         """A few steps of L-BFGS-B on the collapsed bound of the sites, with unit noise."""
 
         def loss(p: Any) -> tuple[float, Any]:

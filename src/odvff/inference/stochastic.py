@@ -227,7 +227,7 @@ class Trainer:
             after, values = run_block(self._model, settings, carry, Xs, ys, n)
             values, after = np.asarray(values)[:n], concrete(after)
             finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
-            if finite and np.isfinite(values).all():
+            if finite and np.isfinite(values).all() and not _astray(values, self.settings["n_rows"]):
                 break
             caution /= 10
             if caution < LEAST_CAUTION:
@@ -268,6 +268,11 @@ def _cooling(steps: tuple[int, int] | None) -> tuple[float, float]:
     first = whole(steps[0], "the first step of cooling", at_least=0, remedy="three quarters of all steps are usual")
     last = whole(steps[1], "the last step of cooling", at_least=first + 1, remedy="it is usually the last of all steps")
     return float(first), float(last)
+
+
+def _astray(values: Any, n_rows: float) -> bool:
+    """Did the ELBO fall by far more than batches differ? A step from far off can overshoot by orders of magnitude."""
+    return bool(np.median(values[-5:]) < values[0] - 10 * max(abs(values[0]), n_rows))
 
 
 def _lost(step: int, values: Any) -> str:
