@@ -35,10 +35,13 @@ from odvff.inference import (
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
 from odvff.inference.harmonics import TOLERANCE as HARMONICS
+from odvff.journal import Journal, NoJournal
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
+from odvff.progress import Progress, Step, silent
 from odvff.rows import MemoryRows, RowSource
 from odvff.statistics import collect
+from odvff.statistics.resumable import collect_rows
 from odvff.terms import Sum, Term
 
 if TYPE_CHECKING:  # JAX is imported where it is needed
@@ -52,6 +55,7 @@ INFERENCE = {
     "sgpr": ("collapsed",),
     "exact": ("exact",),
 }
+NO_JOURNAL = NoJournal()
 GAUSSIAN = ("collapsed", "exact", "stochastic")
 OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
@@ -104,7 +108,7 @@ def fit_method(
     X: Any,
     y: Any,
     options: Options | None = None,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress = silent,
 ) -> Named:
     """Fit an additive model of numeric columns to the rows of X and a centred y by the named method.
 
@@ -143,9 +147,10 @@ def fit_rows(
     *,
     likelihood: Any | None = None,
     pseudo_target: Callable[[Any], Any] | None = None,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress = silent,
+    journal: Journal = NO_JOURNAL,
 ) -> Named:
-    """Fit a design to rows from anywhere.
+    """Fit a design to rows from anywhere; what it has reached is told to `progress` and kept in the `journal`.
 
     Without a likelihood the noise is Gaussian, and y is centred. For another one, `pseudo_target` turns y into numbers
     that are about as f should be: lengthscales and harmonics start from a Gaussian fit to these.
@@ -157,7 +162,7 @@ def fit_rows(
         raise InputError(f"cooling is a share of the steps, from 0 to 1, got {options.cooling!r}; 0.25 is usual.")
     if options.held_out > 0 and inference != "stochastic":
         raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
-    problem = _Problem(rows, design, options, likelihood, pseudo_target, progress)
+    problem = _Problem(rows, design, options, likelihood, pseudo_target, progress, journal)
     if method == "exact":
         return problem.exact()
     if method in ("odvff", "vff"):
@@ -176,7 +181,7 @@ def fit_rows(
 
 def choose_terms(rows: RowSource, design: Design, options: Options) -> tuple[Sum, list[str]]:
     """The Fourier terms that a fit to these rows would have, and in words how they were chosen."""
-    return _Problem(rows, design, options, None, None, None).fourier_terms()
+    return _Problem(rows, design, options, None, None, silent, NO_JOURNAL).fourier_terms()
 
 
 def check_method(method: str, inference: str, *, gaussian: bool) -> str:
@@ -205,9 +210,10 @@ class _Problem:
         options: Options,
         likelihood: Any | None,
         pseudo_target: Callable[[Any], Any] | None,
-        progress: Callable[[int, float], None] | None,
+        progress: Progress,
+        journal: Journal,
     ):
-        self.rows, self.design, self.options, self.progress = rows, design, options, progress
+        self.rows, self.design, self.options, self.progress, self.journal = rows, design, options, progress, journal
         self.likelihood = likelihood
         self.pseudo_target = pseudo_target or (lambda y: y)
         self._noise: float | None = None  # where a first look found the kernels of the terms
@@ -232,6 +238,7 @@ class _Problem:
         n = self.options.n_harmonics
         if n == "auto":
             X, y, weights = self._sample(PROBE_ROWS)
+            self.progress(Step("choosing harmonics", 0, unit="tries"))
             tolerance = HARMONICS if self.likelihood is None else 2.5 * HARMONICS  # labels say less
             chosen = choose_harmonics(
                 self._terms(START_HARMONICS), X, y, weights=weights, tolerance=tolerance, seed=self.options.seed
@@ -266,14 +273,14 @@ class _Problem:
         return greedy_points(terms, X, n, seed=self.options.seed) if n else np.zeros((0, X.shape[1]))
 
     def collapsed(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
-        statistics = collect(terms, self.rows.chunks())
+        statistics = collect_rows(terms, self.rows, self.journal, self.progress)
         fit = fit_collapsed(
             terms,
             statistics,
             noise=self._noise,
             max_iter=self.options.max_iter,
             tolerance=TOLERANCE,
-            progress=self.progress,
+            progress=self._iteration,
         )
         if gamma:
             fit = self._with_inducing(fit, statistics.weight, report)
@@ -291,6 +298,7 @@ class _Problem:
         if sum(fit.unresolved) * weight / 2 < least:
             report.append("no inducing points: the features leave too little of the variance out for them to matter")
             return fit
+        self.progress(Step("trying points", 0, unit="rows"))
         points = self._gamma(fit.terms)
         if self.rows.n_rows > PROBE_ROWS:  # a pass with points is slow: try it on a sample first
             few = self.rows.sample(PROBE_ROWS)
@@ -308,7 +316,7 @@ class _Problem:
 
         X, y, weights = self.rows.everything()
         bound = ChunkedBound(fit.terms, fit.noise, X, y, gamma=fit.posterior.gamma, weights=weights)
-        refined = fit_chunked(bound, max_iter=self.options.max_iter, progress=self.progress)
+        refined = fit_chunked(bound, max_iter=self.options.max_iter, progress=self._iteration)
         gain = refined.bound - fit.bound
         report.append(f"moving points and hyper-parameters together raised the bound by {max(gain, 0.0):.3g} nats")
         return refined if gain > 0 else fit
@@ -327,16 +335,18 @@ class _Problem:
         fit = fit_sites(
             terms,
             self.likelihood,
-            self.rows.chunks(),
+            self.rows,
             max_rounds=rounds,
             tolerance=SITES_TOLERANCE,
-            progress=self.progress,
+            progress=lambda n, elbo: self.progress(Step("rounds of sites", n, rounds, "rounds", elbo)),
+            journal=self.journal,
         )
         return Named(fit, tuple(report))
 
     def stochastic(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
+        from odvff.inference.checkpoint import load_checkpoint, save_checkpoint
         from odvff.inference.sites import SiteFit
-        from odvff.inference.stochastic import Trainer, minibatches
+        from odvff.inference.stochastic import Checkpoint, Trainer, minibatches
 
         o = self.options
         X, y, weights = self.rows.everything()
@@ -356,12 +366,24 @@ class _Problem:
             natural_step=o.natural_step,
             cooling=(min(int((1 - o.cooling) * o.n_steps), o.n_steps - 1), o.n_steps) if o.cooling > 0 else None,
         )
+        place = self.journal.path("training")
+
+        def after(checkpoint: Checkpoint) -> None:
+            estimate = float(np.mean(checkpoint.history[-50:]))
+            self.progress(Step("training", checkpoint.step, o.n_steps, "steps", estimate))
+            if place is not None and self.journal.due():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                save_checkpoint(place, trainer, checkpoint)
+
+        resume = load_checkpoint(place, trainer) if place is not None and place.exists() else None
+        first = 0 if resume is None else resume.step
         trained = trainer.run(
-            minibatches(X[kept], y[kept], min(o.batch_size, len(kept)), seed=o.seed),
+            minibatches(X[kept], y[kept], min(o.batch_size, len(kept)), seed=o.seed, first=first),
             o.n_steps,
+            resume=resume,
             held_out=(X[held], y[held]) if n_held else None,
             patience=o.patience,
-            on_block=self._show,
+            on_block=after,
         )
         bound = float(np.mean(trained.history[-min(100, len(trained.history)) :]))
         report.append(f"trained for {len(trained.history)} steps: {trained.message}")
@@ -372,16 +394,15 @@ class _Problem:
             fit = SiteFit(trained.posterior, trained.likelihood, *ended)
         return Named(fit, tuple(report), trained.scores)
 
-    def _show(self, checkpoint: Any) -> None:
-        if self.progress is not None:
-            self.progress(checkpoint.step, float(np.mean(checkpoint.history[-50:])))
+    def _iteration(self, n: int, bound: float) -> None:
+        self.progress(Step("fitting", n, None, "iterations", bound))
 
     def sgpr(self, terms: Sum, report: list[str]) -> Named:
         from odvff.inference.chunked import ChunkedBound, fit_chunked
 
         X, y, weights = self.rows.everything()
         bound = ChunkedBound(terms, self._noise, X, y, weights=weights)
-        return Named(fit_chunked(bound, max_iter=self.options.max_iter, progress=self.progress), tuple(report))
+        return Named(fit_chunked(bound, max_iter=self.options.max_iter, progress=self._iteration), tuple(report))
 
     def exact(self) -> Named:
         """GPJax's exact inference; the posterior is ours, with an inducing point on every row, which is the same."""

@@ -16,13 +16,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from odvff.data import Category, Numeric, Schema, Table
-from odvff.data.schema import INTERCEPT, slices
+from odvff.data.schema import INTERCEPT
 from odvff.effects import Centre, Part, centred_effect, part_levels, parts_of
 from odvff.errors import InputError
 from odvff.features import Kronecker, Levels
 from odvff.kernels import Separable
 from odvff.likelihoods.outcomes import Outcome
 from odvff.posterior import Posterior
+from odvff.rows import slices
 
 BLOCK_ROWS = 4096
 GRID, SURFACE = 200, 50
@@ -74,6 +75,7 @@ class Model:
     inference: str
     n_rows: int
     outputs: tuple[Output, ...]
+    target: str = "y"  # its name
 
     def latent(self, table: Table, output: int = 0) -> tuple[Any, Any]:
         """Mean and variance of f, on the scale of the likelihood."""

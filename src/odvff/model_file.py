@@ -42,6 +42,7 @@ def save(path: str | os.PathLike[str], estimator: Any) -> None:
         "method": model.method,
         "inference": model.inference,
         "n_rows": model.n_rows,
+        "target": model.target,
         "outputs": [_output_words(output, f"{i}.", arrays) for i, output in enumerate(model.outputs)],
         "classes": [_plain(c) for c in estimator.classes_] if hasattr(estimator, "classes_") else None,
         "versions": {
@@ -169,7 +170,8 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
         raise FileError("it has no output.")
     structure, method, inference = (_text(header[name]) for name in ("structure", "method", "inference"))
     estimator = made(**parameters)
-    estimator.model_ = Model(schema, structure, method, inference, _whole(header["n_rows"]), outputs)
+    n_rows, target = _whole(header["n_rows"]), _text(header["target"])
+    estimator.model_ = Model(schema, structure, method, inference, n_rows, outputs, target)
     estimator.n_features_in_ = len(schema.columns)
     if header["named_columns"] is True:
         estimator.feature_names_in_ = np.asarray(schema.names, dtype=object)

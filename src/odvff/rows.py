@@ -8,6 +8,7 @@ import numpy as np
 from odvff.checks import matrix, vector
 
 Chunk = tuple[Any, Any, Any]  # X, y and weights or None
+CHUNK_ROWS = 2**17
 
 
 class RowSource(Protocol):
@@ -16,17 +17,37 @@ class RowSource(Protocol):
     @property
     def n_rows(self) -> int: ...
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All rows, in chunks and always in the same order."""
+    def chunks(self, start: int = 0) -> Iterator[Chunk]:
+        """All rows from the start-th chunk on, always the same chunks in the same order."""
         ...
 
     def sample(self, n_rows: int) -> Chunk:
-        """This many rows by chance (all, in order, if there are no more), always the same ones."""
+        """This many rows by chance (all, if there are no more), in order and always the same ones."""
         ...
 
     def everything(self) -> Chunk:
         """All rows at once, for methods that need them so."""
         ...
+
+
+def slices(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
+    """Rows in chunks."""
+    for start in range(0, n_rows, chunk_rows):
+        yield slice(start, min(start + chunk_rows, n_rows))
+
+
+def key_generator(seed: int) -> np.random.Generator:
+    """Random keys of rows, one after the other; a stream of their own, as people draw their data with small seeds too."""
+    return np.random.default_rng([seed, 0x0DFF])
+
+
+def smallest_keys(keys: Any, n: int) -> Any:
+    """Where the n smallest keys stand, in order.
+
+    With a random number for each row that is a sample; and as they are drawn row after row, it is the same one however
+    the rows come in chunks.
+    """
+    return np.arange(len(keys)) if len(keys) <= n else np.sort(np.argpartition(keys, n)[:n])
 
 
 class MemoryRows:
@@ -42,13 +63,14 @@ class MemoryRows:
     def n_rows(self) -> int:
         return len(self.X)
 
-    def chunks(self) -> Iterator[Chunk]:
-        yield self.everything()
+    def chunks(self, start: int = 0) -> Iterator[Chunk]:
+        for rows in list(slices(self.n_rows))[start:]:
+            yield self.at(rows)
 
     def sample(self, n_rows: int) -> Chunk:
         if n_rows >= self.n_rows:
             return self.everything()
-        return self.at(np.random.default_rng(self._seed).permutation(self.n_rows)[:n_rows])
+        return self.at(smallest_keys(key_generator(self._seed).random(self.n_rows), n_rows))
 
     def everything(self) -> Chunk:
         return self.X, self.y, self.weights

@@ -9,9 +9,14 @@ import pyarrow as pa
 import pytest
 
 from odvff import FileError, InputError
-from odvff.data import Category, Numeric, Schema, as_table, learn_schema
+from odvff.data import Category, MemorySource, Numeric, Schema, as_table
 from odvff.data.columns import FAR
 from odvff.data.schema import SchemaBuilder
+from odvff.data.source import learn_schema as learn
+
+
+def learn_schema(table, weights=None, **options):
+    return learn(MemorySource(table, np.zeros(table.n_rows), weights), **options)
 
 
 @pytest.fixture

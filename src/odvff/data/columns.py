@@ -13,6 +13,7 @@ code −1: the effect has its prior.
 """
 
 from dataclasses import asdict, dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,10 @@ class Category:
 
     width = 1
 
-    def encode(self, labels: list[Any]) -> Any:
-        """Codes, (N, 1)."""
+    def encode(self, labels: list[Any], places: Any) -> Any:
+        """Codes, (N, 1), of rows whose labels stand at these places."""
         codes = {_key(level): float(i) for i, level in enumerate(self.levels)}
-        return np.array([codes.get(_key(label), -1.0) for label in labels], dtype=np.float64).reshape(-1, 1)
+        return np.array([codes.get(_key(label), -1.0) for label in labels], dtype=np.float64)[places].reshape(-1, 1)
 
 
 Column = Numeric | Category
@@ -134,11 +135,13 @@ def learn_category(name: str, counts: dict[Any, float], order: list[Any]) -> Cat
     return Category(name, tuple(levels), tuple(counts[_key(label)] for label in levels))
 
 
-def count_labels(labels: list[Any], weights: Any | None, counts: dict[Any, float]) -> None:
-    """Add the labels of a chunk to the counts, by key."""
-    for label, weight in zip(labels, np.ones(len(labels)) if weights is None else weights, strict=True):
+def count_labels(labels: list[Any], places: Any, weights: Any | None, counts: dict[Any, float]) -> None:
+    """Add the labels of a chunk, whose rows have them at these places, to the counts, by key."""
+    there = np.bincount(places, minlength=len(labels)) > 0
+    totals = np.bincount(places, weights, minlength=len(labels))
+    for label, total in zip(compress(labels, there), totals[there], strict=True):
         key = _key(label)
-        counts[key] = counts.get(key, 0.0) + float(weight)
+        counts[key] = counts.get(key, 0.0) + float(total)
 
 
 def to_words(column: Column) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The schema of a table: what each column is, learned in one pass over chunks, and how rows become numbers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +19,10 @@ from odvff.data.columns import (
 from odvff.data.tables import LABEL, NUMBER, TEXT, Table
 from odvff.design import Design, LevelsPart, NumericPart
 from odvff.errors import FileError, InputError
-from odvff.rows import Chunk
+from odvff.rows import key_generator, slices, smallest_keys  # noqa: F401
 
 SAMPLE_ROWS = 50_000
-CHUNK_ROWS = 2**17
+MOST_LEVELS = 10_000
 INTERCEPT = "intercept"
 
 
@@ -51,8 +51,10 @@ class Schema:
         coded = np.zeros((table.n_rows, self.width))
         start = 0
         for i, column in enumerate(self.columns):
-            values = _numbers(table, i, column) if isinstance(column, Numeric) else _labels(table, i, column)
-            coded[:, start : start + column.width] = column.encode(values)
+            if isinstance(column, Numeric):
+                coded[:, start : start + column.width] = column.encode(_numbers(table, i))
+            else:
+                coded[:, start : start + 1] = column.encode(*_labels(table, i, column))
             start += column.width
         return coded
 
@@ -107,11 +109,13 @@ class SchemaBuilder:
     """Learns a schema from chunks of a table, one after the other.
 
     `categorical` is "auto" (columns whose type says so) or a list of the names or positions of others that are to be
-    taken so, whatever their type.
+    taken so, whatever their type. Columns of text are taken so too as long as they hold no more than `text_levels`
+    different ones: files such as CSV have no other type for labels, where data frames do.
     """
 
-    def __init__(self, categorical: Any = "auto", seed: int = 0):
-        self._categorical, self._rng = categorical, np.random.default_rng(seed)
+    def __init__(self, categorical: Any = "auto", seed: int = 0, text_levels: int = 0):
+        self._categorical, self._rng = categorical, key_generator(seed)
+        self._text_levels, self._limits = text_levels, dict[int, int]()
         self._names: tuple[str, ...] = ()
         self._kinds: list[str] = []
         self._ranges: dict[int, list[Any]] = {}  # least, most, missing?
@@ -127,16 +131,17 @@ class SchemaBuilder:
             self._begin(table)
         check_names(self._names, table.names)
         keys = self._rng.random(table.n_rows)
-        keep = np.arange(table.n_rows) if table.n_rows + len(self._keys) <= SAMPLE_ROWS else _smallest(keys)
+        keep = smallest_keys(keys, SAMPLE_ROWS)
         all_keys = np.concatenate([self._keys, keys[keep]])
-        best = np.sort(_smallest(all_keys))
+        best = smallest_keys(all_keys, SAMPLE_ROWS)
         for i, kind in enumerate(self._kinds):
             if kind == LABEL:
-                count_labels(table.labels(i), weights, self._counts[i])
+                count_labels(*table.factorised(i), weights, self._counts[i])
+                self._check_number_of_levels(i)
                 order = table.order(i)
                 self._orders[i] += [label for label in order if label not in self._orders[i]]
                 continue
-            values = _numbers(table, i, None)
+            values = _numbers(table, i)
             there = values[~np.isnan(values)]
             least, most, missing = self._ranges[i]
             if len(there):
@@ -151,16 +156,28 @@ class SchemaBuilder:
         chosen = _chosen(self._categorical, self._names)
         for i, name in enumerate(self._names):
             kind = LABEL if i in chosen else table.kind(i)
-            if kind == TEXT:
+            if kind == TEXT and not self._text_levels:
                 raise InputError(
                     f"column {name!r} holds text, which is no number; if its values are categories, name it in "
                     f"categorical=[{name!r}] or convert it to a categorical type, else drop it."
                 )
+            self._limits[i] = self._text_levels if kind == TEXT else MOST_LEVELS
+            kind = LABEL if kind == TEXT else kind
             self._kinds.append(kind)
             if kind == LABEL:
                 self._counts[i], self._orders[i] = {}, []
             else:
                 self._ranges[i], self._sample[i] = [np.inf, -np.inf, False], np.zeros(0)
+
+    def _check_number_of_levels(self, i: int) -> None:
+        if len(self._counts[i]) > self._limits[i]:
+            more = (
+                "" if self._limits[i] == MOST_LEVELS else f"name it in categorical=[{self._names[i]!r}] if these are, "
+            )
+            raise InputError(
+                f"column {self._names[i]!r} has more than {self._limits[i]:,} different labels, which is too many for "
+                f"categories: {more}exclude it, or join rare labels into one."
+            )
 
     def schema(self) -> Schema:
         columns: list[Column] = []
@@ -170,52 +187,6 @@ class SchemaBuilder:
             else:
                 columns.append(learn_numeric(name, self._sample[i], self._weights, *self._ranges[i]))
         return Schema(tuple(columns))
-
-
-def learn_schema(table: Table, weights: Any | None = None, categorical: Any = "auto", seed: int = 0) -> Schema:
-    """The schema of a table in memory."""
-    builder = SchemaBuilder(categorical, seed)
-    for s in slices(table.n_rows):
-        builder.add(table.take(s), None if weights is None else weights[s])
-    return builder.schema()
-
-
-def slices(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
-    """The rows in chunks."""
-    for start in range(0, n_rows, chunk_rows):
-        yield slice(start, min(start + chunk_rows, n_rows))
-
-
-class EncodedRows:
-    """The rows of a table for a fit, coded a chunk at a time: the table is never copied whole."""
-
-    def __init__(self, schema: Schema, table: Table, y: Any, weights: Any | None, seed: int):
-        self._schema, self._table, self.y, self.weights, self._seed = schema, table, y, weights, seed
-
-    @property
-    def n_rows(self) -> int:
-        return self._table.n_rows
-
-    def chunks(self) -> Iterator[Chunk]:
-        for s in slices(self.n_rows):
-            yield self.at(s)
-
-    def sample(self, n_rows: int) -> Chunk:
-        if n_rows >= self.n_rows:
-            return self.everything()
-        return self.at(np.sort(np.random.default_rng(self._seed).permutation(self.n_rows)[:n_rows]))
-
-    def everything(self) -> Chunk:
-        return self.at(slice(None))
-
-    def at(self, rows: Any) -> Chunk:
-        """Coded rows of a slice, or at these positions."""
-        weights = None if self.weights is None else self.weights[rows]
-        return self._schema.encode(self._table.take(rows)), self.y[rows], weights
-
-    def with_targets(self, y: Any) -> "EncodedRows":
-        """The same rows with other targets."""
-        return EncodedRows(self._schema, self._table, y, self.weights, self._seed)
 
 
 def check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:
@@ -252,24 +223,19 @@ def _chosen(categorical: Any, names: tuple[str, ...]) -> set[int]:
     return chosen
 
 
-def _smallest(keys: Any) -> Any:
-    """Where the smallest keys stand, as many as a sample holds."""
-    return np.arange(len(keys)) if len(keys) <= SAMPLE_ROWS else np.argpartition(keys, SAMPLE_ROWS)[:SAMPLE_ROWS]
-
-
-def _numbers(table: Table, i: int, column: Numeric | None) -> Any:
+def _numbers(table: Table, i: int) -> Any:
     kind = table.kind(i)
     if kind == NUMBER:
         return table.numbers(i)
-    labels = table.labels(i)
-    if all(label is None for label in labels):
-        return np.full(len(labels), np.nan)
-    found = next(label for label in labels if label is not None)
+    labels, places = table.factorised(i)
+    found = next((label for label in labels if label is not None), None)
+    if found is None:
+        return np.full(len(places), np.nan)
     raise InputError(f"column {table.names[i]!r} held numbers in training, and now {found!r}; give it the same type.")
 
 
-def _labels(table: Table, i: int, column: Category) -> list[Any]:
-    labels = table.labels(i)
+def _labels(table: Table, i: int, column: Category) -> tuple[list[Any], Any]:
+    labels, places = table.factorised(i)
     known = {_sort(level) for level in column.levels if level is not None}
     wrong = next((label for label in labels if label is not None and known and _sort(label) not in known), None)
     if wrong is not None:
@@ -278,7 +244,7 @@ def _labels(table: Table, i: int, column: Category) -> list[Any]:
             f"column {column.name!r} held labels such as {held!r} in training, and now {wrong!r}, of another type; "
             "give it the same type."
         )
-    return labels
+    return labels, places
 
 
 def _sort(label: Any) -> str:

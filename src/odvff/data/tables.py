@@ -31,6 +31,10 @@ class Table(Protocol):
         """The column as plain labels (text, whole numbers, booleans), None where one is missing."""
         ...
 
+    def factorised(self, column: int) -> tuple[list[Any], Any]:
+        """The same as different labels, and for each row the place of its own among them."""
+        ...
+
     def order(self, column: int) -> list[Any]:
         """The labels in the order that the table itself gives them, if it does."""
         ...
@@ -56,10 +60,10 @@ def is_frame(X: Any) -> bool:
 
 
 class ArrayTable:
-    """An array of numbers, whose columns are called x0, x1, …"""
+    """An array of numbers, whose columns are called x0, x1, …; a part of a larger table knows its first row."""
 
-    def __init__(self, X: Any):
-        self._X = X
+    def __init__(self, X: Any, first_row: int = 0):
+        self._X, self._first_row = X, first_row
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,24 +77,29 @@ class ArrayTable:
         return NUMBER
 
     def numbers(self, column: int) -> Any:
-        return _finite_or_missing(np.asarray(self._X[:, column], dtype=np.float64), self.names[column])
+        values = np.asarray(self._X[:, column], dtype=np.float64)
+        return _finite_or_missing(values, self.names[column], self._first_row)
 
     def labels(self, column: int) -> list[Any]:
         return [_plain(v, self.names[column]) for v in self._X[:, column].tolist()]
+
+    def factorised(self, column: int) -> tuple[list[Any], Any]:
+        different, codes = np.unique(self._X[:, column], return_inverse=True)
+        return [_plain(v, self.names[column]) for v in different.tolist()], codes.ravel()
 
     def order(self, column: int) -> list[Any]:
         return []
 
     def take(self, rows: Any) -> "ArrayTable":
-        return ArrayTable(self._X[rows])
+        return ArrayTable(self._X[rows], _first(rows, self._first_row))
 
 
 class FrameTable:
     """A data frame of any make that narwhals knows."""
 
-    def __init__(self, frame: nw.DataFrame[Any]):
+    def __init__(self, frame: nw.DataFrame[Any], first_row: int = 0):
         names = [str(name) for name in frame.columns]
-        self._frame, self._names = frame, tuple(names)
+        self._frame, self._names, self._first_row = frame, tuple(names), first_row
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,12 +137,21 @@ class FrameTable:
             values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         except Exception as error:  # each make of table has its own
             raise InputError(f"column {name!r} ({series.dtype}) cannot be read as numbers: {error}.") from error
-        return _finite_or_missing(values, name)
+        return _finite_or_missing(values, name, self._first_row)
 
     def labels(self, column: int) -> list[Any]:
+        different, codes = self.factorised(column)
+        return [different[code] for code in codes]
+
+    def factorised(self, column: int) -> tuple[list[Any], Any]:
         series, name = self._series(column), self._names[column]
-        missing = series.is_null().to_list()
-        return [None if gone else _plain(v, name) for v, gone in zip(series.to_list(), missing, strict=True)]
+        if series.dtype == nw.Object:  # may hold anything, which Arrow does not
+            return _factorised_one_by_one(series, name)
+        encoded = series.to_arrow()
+        encoded = encoded if hasattr(encoded, "dictionary") else encoded.dictionary_encode()
+        different = [_plain(v, name) for v in encoded.dictionary.to_pylist()]
+        codes = encoded.indices.fill_null(len(different)).to_numpy(zero_copy_only=False).astype(np.intp)
+        return [*different, None], codes
 
     def order(self, column: int) -> list[Any]:
         series = self._series(column)
@@ -143,18 +161,32 @@ class FrameTable:
 
     def take(self, rows: Any) -> "FrameTable":
         if isinstance(rows, slice):
-            return FrameTable(self._frame[rows])
+            return FrameTable(self._frame[rows], _first(rows, self._first_row))
         return FrameTable(self._frame[np.asarray(rows), :])
 
 
-def _finite_or_missing(values: Any, name: str) -> Any:
+def _first(rows: Any, first_row: int) -> int:
+    """The first row of a slice, counted in the whole table."""
+    return first_row + (rows.start or 0) if isinstance(rows, slice) else 0
+
+
+def _factorised_one_by_one(series: nw.Series[Any], name: str) -> tuple[list[Any], Any]:
+    places: dict[Any, int] = {}
+    missing = series.is_null().to_list()
+    labels = (None if gone else _plain(v, name) for v, gone in zip(series.to_list(), missing, strict=True))
+    # what Python takes for equal (True and 1) stays apart
+    codes = [places.setdefault((type(label) is bool, label), len(places)) for label in labels]
+    return [label for _, label in places], np.array(codes, dtype=np.intp)
+
+
+def _finite_or_missing(values: Any, name: str, first_row: int) -> Any:
     """The values; infinite ones are an error, missing ones are not."""
     infinite = np.isinf(values)
     if infinite.any():
         i = int(np.argmax(infinite))
         raise InputError(
-            f"column {name!r} has {values[i]} in row {i}: Input X contains infinity. Replace it by a number, or by "
-            "NaN if the value is missing."
+            f"column {name!r} has {values[i]} in row {first_row + i}: Input X contains infinity. Replace it by a "
+            "number, or by NaN if the value is missing."
         )
     return values
 

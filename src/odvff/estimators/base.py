@@ -11,17 +11,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from odvff.checks import whole
-from odvff.data import Schema, Table, as_table, learn_schema
-from odvff.data.schema import EncodedRows
+from odvff.data import Schema, Table, TableSource, as_table, learn_schema
+from odvff.data.source import EncodedRows
 from odvff.data.tables import is_frame
 from odvff.design import STRUCTURES
 from odvff.effects import centre_of
 from odvff.errors import InputError
 from odvff.estimators.summary import Summary, summarise
+from odvff.journal import Journal
 from odvff.likelihoods.named import make_likelihood, parameters_of, pseudo_target
 from odvff.likelihoods.outcomes import Outcome
-from odvff.methods import Named, Options, check_method, fit_rows
+from odvff.methods import NO_JOURNAL, Named, Options, check_method, fit_rows
 from odvff.model import Effect, Model, Output
+from odvff.progress import Progress, Step, silent
 from odvff.rows import MemoryRows, merged
 
 CENTRE_ROWS = MERGED_ROWS = 20_000
@@ -106,14 +108,26 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     def _seed(self) -> int:
         return seed_of(self.random_state)
 
-    def _rows(self, schema: Schema, table: Table, y: Any, weights: Any | None) -> EncodedRows | MemoryRows:
-        """The rows of the fit; those of a small table in order and equal ones merged, where weights are taken."""
-        rows = EncodedRows(schema, table, y, weights, self._seed())
+    def _merges(self, source: TableSource) -> bool:
+        """Are the rows put in an order of their own, and equal ones merged? So in small tables, with weights taken."""
         weighted = self.method in ("odvff", "vff") and self.inference != "stochastic"
-        return merged(rows, self._seed()) if weighted and rows.n_rows <= MERGED_ROWS else rows
+        return weighted and source.n_rows <= MERGED_ROWS
+
+    def _rows(
+        self, schema: Schema, source: TableSource, target: Callable[[Any], Any] = np.asarray
+    ) -> EncodedRows | MemoryRows:
+        """The rows of the fit as numbers."""
+        rows = EncodedRows(schema, source, target)
+        return merged(rows, self._seed()) if self._merges(source) else rows
 
     def _fit_output(
-        self, schema: Schema, rows: EncodedRows | MemoryRows, outcome: Outcome, label: Any = None
+        self,
+        schema: Schema,
+        rows: EncodedRows | MemoryRows,
+        outcome: Outcome,
+        label: Any = None,
+        progress: Progress = silent,
+        journal: Journal = NO_JOURNAL,
     ) -> tuple[Output, str]:
         """One posterior, and the inference it was found by."""
         name = outcome.likelihood
@@ -125,7 +139,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             self._options(inference),
             likelihood=None if name == "gaussian" else make_likelihood(name, **outcome.parameters),
             pseudo_target=lambda values: pseudo_target(name, values),
-            progress=self._progress(label),
+            progress=progress,
+            journal=journal,
         )
         X, _, weights = rows.sample(CENTRE_ROWS)
         return self._output(named, X, weights, outcome, label), inference
@@ -147,13 +162,25 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             named.report,
         )
 
-    def _learn(self, table: Table, weights: Any | None) -> Schema:
-        return learn_schema(table, weights, self.categorical, self._seed())
+    def _learn(self, source: TableSource, look: Callable[[Any, Any], None], progress: Progress = silent) -> Schema:
+        """The schema of a source in one pass, on which `look` is shown all targets and weights."""
 
-    def _progress(self, label: Any) -> Callable[[int, float], None] | None:
-        if not self.verbose:
-            return None
-        return _Lines("" if label is None else f"class {label!r}: ")
+        def seen(y: Any, weights: Any, n_rows: int) -> None:
+            look(y, weights)
+            progress(Step("reading", n_rows, source.expected_rows))
+
+        schema = learn_schema(source, self.categorical, self._seed(), seen)
+        if source.n_rows == 0:
+            raise InputError("there are no rows to fit to.")
+        return schema
+
+    def _know_columns(self) -> None:
+        """What scikit-learn wants to be known of the columns, where they did not come as an array or data frame."""
+        self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+
+    def _progress(self) -> Progress:
+        return _Lines() if self.verbose else silent
 
     # what was learned
 
@@ -217,6 +244,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def name_of(y: Any) -> str:
+    """What the target is called, if it has a name."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
+
+
 def seed_of(random_state: Any) -> int:
     """A whole number from what scikit-learn's users give as `random_state`."""
     if isinstance(random_state, np.random.RandomState):
@@ -231,11 +264,18 @@ def seed_of(random_state: Any) -> int:
 class _Lines:
     """Progress as a line on standard error, every second or two."""
 
-    def __init__(self, prefix: str):
-        self._prefix, self._last = prefix, time.monotonic()
+    def __init__(self) -> None:
+        self._last = time.monotonic()
 
-    def __call__(self, iteration: int, bound: float) -> None:
+    def __call__(self, step: Step) -> None:
         now = time.monotonic()
         if now - self._last > 1.5:
             self._last = now
-            print(f"{self._prefix}iteration {iteration}: bound {bound:.6g}", file=sys.stderr, flush=True)
+            print(line_of(step), file=sys.stderr, flush=True)
+
+
+def line_of(step: Step) -> str:
+    """A step in words."""
+    of = "" if step.total is None else f" of {step.total:,}"
+    bound = "" if step.objective is None else f", bound {step.objective:.6g}"
+    return f"{step.stage}: {step.done:,}{of} {step.unit}{bound}"

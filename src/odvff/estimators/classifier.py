@@ -1,5 +1,6 @@
 """ODVFFClassifier: probabilities of classes from any table, averaged over the posterior."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from odvff.data import MemorySource, TableSource
 from odvff.errors import InputError
-from odvff.estimators.base import TableEstimator
+from odvff.estimators.base import TableEstimator, name_of
+from odvff.journal import Journal
 from odvff.likelihoods.named import CLASSIFICATION
 from odvff.likelihoods.outcomes import Outcome
+from odvff.methods import NO_JOURNAL
 from odvff.model import Model
+from odvff.progress import Progress, silent
 
 
 class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
@@ -92,31 +97,58 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """Learn from the rows of X and their labels y; weights count how often a row is there."""
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        if self.likelihood not in CLASSIFICATION:
-            raise InputError(f"likelihood must be one of {', '.join(CLASSIFICATION)}, got {self.likelihood!r}.")
-        table = self._table(X, reset=True)
+        self._check_likelihood()
+        table, name = self._table(X, reset=True), name_of(y)
         y = _labels(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
         weights = self._weights(sample_weight, table)
         if weights is not None and not weights.all():
             keep = np.flatnonzero(weights)
             table, y, weights = table.take(keep), y[keep], weights[keep]
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
+
+    def fit_source(
+        self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL
+    ) -> "ODVFFClassifier":
+        """Learn from files, chunk by chunk (`odvff.data.FileSource`): the same fit as to their rows in memory.
+
+        `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
+        """
+        self._check_likelihood()
+        self._fit(source, progress, journal)
+        self._know_columns()
+        return self
+
+    def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> "ODVFFClassifier":
+        classes: list[Any] = []
+
+        def look(y: Any, weights: Any | None) -> None:
+            classes[:] = [np.unique(np.concatenate([*classes, y]))]
+
+        schema = self._learn(source, look, progress).with_intercept()
+        self.classes_ = classes[0]
         if len(self.classes_) < 2:
             raise InputError(
                 f"y holds one class only, {self.classes_[0]!r} (the number of classes has to be greater than one); "
                 "check the target column, and weights of zero."
             )
-        schema = self._learn(table, weights).with_intercept()
         wanted = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
         outputs, inference = [], ""
         for c in wanted:
             label = self.classes_[c]
-            rows = self._rows(schema, table, (codes == c).astype(np.float64), weights)
-            output, inference = self._fit_output(schema, rows, Outcome(self.likelihood, {}), label)
+            rows = self._rows(schema, source, lambda y, label=label: (y == label).astype(np.float64))  # type: ignore[misc]
+            told = _of_class(progress, label) if len(wanted) > 1 else progress
+            outcome = Outcome(self.likelihood, {})
+            output, inference = self._fit_output(schema, rows, outcome, label, told, journal.within(f"class {c}"))
             outputs.append(output)
-        self.model_ = Model(schema, self.structure, self.method, inference, table.n_rows, tuple(outputs))
+        self.model_ = Model(
+            schema, self.structure, self.method, inference, source.n_rows, tuple(outputs), target=source.target
+        )
         return self
+
+    def _check_likelihood(self) -> None:
+        if self.likelihood not in CLASSIFICATION:
+            raise InputError(f"likelihood must be one of {', '.join(CLASSIFICATION)}, got {self.likelihood!r}.")
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class at every row, averaged over the posterior, (N, classes)."""
@@ -166,6 +198,11 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _of_class(progress: Progress, label: Any) -> Progress:
+    """Tells which class it is about."""
+    return lambda step: progress(replace(step, stage=f"class {label}: {step.stage}"))
 
 
 def _labels(y: Any) -> Any:

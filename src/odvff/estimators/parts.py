@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from odvff.data import Schema, Table
-from odvff.data.schema import EncodedRows
+from odvff.data import MemorySource, Schema, Table
+from odvff.data.source import EncodedRows
+from odvff.rows import key_generator, smallest_keys
 from odvff.statistics import Statistics, collect
 from odvff.terms import Sum
 
@@ -35,19 +36,19 @@ class Parts:
 
     def added(self, table: Table, y: Any, weights: Any | None) -> "Parts":
         """With the rows of one more part."""
-        rows = EncodedRows(self.schema, table, (y - self.shift) / self.scale, weights, self.seed)
-        statistics = collect(self.terms, rows.chunks())
-        rng = np.random.default_rng(self.seed)
+        source = MemorySource(table, (y - self.shift) / self.scale, weights)
+        statistics = collect(self.terms, EncodedRows(self.schema, source).chunks())
+        rng = key_generator(self.seed)
         rng.bit_generator.advance(self.n_rows)  # type: ignore[attr-defined]
         keys = rng.random(len(y))
-        chosen = np.sort(np.argsort(keys, kind="stable")[:SAMPLE_ROWS])
-        X, _, w = rows.at(chosen)
-        sample = (keys[chosen], X, np.ones(len(X)) if w is None else w)
+        chosen = smallest_keys(keys, SAMPLE_ROWS)
+        X, w = self.schema.encode(table.take(chosen)), np.ones(len(chosen)) if weights is None else weights[chosen]
+        sample = (keys[chosen], X, w)
         if self.statistics is not None:
             statistics = self.statistics + statistics
             before = (self.keys, self.sample, self.sample_weights)
             keys, X, w = (np.concatenate(both) for both in zip(before, sample, strict=True))
-            best = np.sort(np.argsort(keys, kind="stable")[:SAMPLE_ROWS])
+            best = smallest_keys(keys, SAMPLE_ROWS)
             sample = (keys[best], X[best], w[best])
         return replace(
             self,

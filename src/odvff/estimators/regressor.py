@@ -8,15 +8,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_y, check_consistent_length
 
 from odvff.checks import positive
-from odvff.data import Table
+from odvff.data import MemorySource, Schema, Table, TableSource
+from odvff.data.source import EncodedRows
 from odvff.errors import InputError
-from odvff.estimators.base import TableEstimator, seed_of
+from odvff.estimators.base import TableEstimator, name_of, seed_of
 from odvff.estimators.parts import Parts
+from odvff.estimators.units import Units
 from odvff.inference import fit_collapsed
+from odvff.journal import Journal
 from odvff.likelihoods.named import REGRESSION
 from odvff.likelihoods.outcomes import Outcome
-from odvff.methods import Named, choose_terms
+from odvff.methods import NO_JOURNAL, Named, choose_terms
 from odvff.model import Model
+from odvff.progress import Progress, Step, silent
+from odvff.rows import MemoryRows
 
 
 class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
@@ -101,32 +106,64 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         """Learn from the rows of X and their targets y; weights count how often a row is there."""
         if hasattr(self, "_parts"):
             del self._parts
+        name = name_of(y)
         table, y, weights = self._checked(X, y, sample_weight, reset=True)
-        schema = self._learn(table, weights)
+        return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
+
+    def fit_source(
+        self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL
+    ) -> "ODVFFRegressor":
+        """Learn from files, chunk by chunk (`odvff.data.FileSource`): the same fit as to their rows in memory.
+
+        `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
+        """
+        if hasattr(self, "_parts"):
+            del self._parts
+        self._check_likelihood()
+        self._fit(source, progress, journal)
+        self._know_columns()
+        return self
+
+    def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> "ODVFFRegressor":
+        units = Units(counts=self.likelihood == "poisson")
+        schema = self._learn(source, units.add, progress)
         if self.likelihood == "poisson":
             schema, outcome = schema.with_intercept(), Outcome("poisson", {})
-            rows = self._rows(schema, table, y, weights)
+            rows = self._rows(schema, source)
         else:
-            rows = self._rows(schema, table, y, weights)
-            shift, scale = _units(rows.y, rows.weights)
             start = {"degrees_of_freedom": 4.0, "scale": 0.5} if self.likelihood == "student-t" else {}
-            rows, outcome = rows.with_targets((rows.y - shift) / scale), Outcome(self.likelihood, start, shift, scale)
-        output, inference = self._fit_output(schema, rows, outcome)
-        self.model_ = Model(schema, self.structure, self.method, inference, table.n_rows, (output,))
+            rows, units = self._standardised(schema, source, units)
+            outcome = Outcome(self.likelihood, start, units.mean, units.spread)
+        output, inference = self._fit_output(schema, rows, outcome, None, progress, journal)
+        self.model_ = Model(
+            schema, self.structure, self.method, inference, source.n_rows, (output,), target=source.target
+        )
         return self
+
+    def _standardised(
+        self, schema: Schema, source: TableSource, units: Units
+    ) -> tuple[EncodedRows | MemoryRows, Units]:
+        """Rows with standardised targets; those of a small table by their mean and spread in an order of their own."""
+        if not self._merges(source):
+            return self._rows(schema, source, units.standardised), units
+        rows = self._rows(schema, source)
+        _, y, weights = rows.everything()
+        units = Units()
+        units.add(y, weights)
+        return rows.with_targets(units.standardised(y)), units  # type: ignore[union-attr]
+
+    def _check_likelihood(self) -> None:
+        if self.likelihood not in REGRESSION:
+            raise InputError(f"likelihood must be one of {', '.join(REGRESSION)}, got {self.likelihood!r}.")
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any]:
         """The table, targets and weights, without rows of weight zero."""
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        if self.likelihood not in REGRESSION:
-            raise InputError(f"likelihood must be one of {', '.join(REGRESSION)}, got {self.likelihood!r}.")
+        self._check_likelihood()
         table = self._table(X, reset=reset)
         y = _targets(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
-        if self.likelihood == "poisson" and ((y < 0) | (y != np.floor(y))).any():
-            i = int(np.argmax((y < 0) | (y != np.floor(y))))
-            raise InputError(f"y has {y[i]:g} in row {i}; for likelihood='poisson' it must be counts: 0, 1, 2, …")
         weights = self._weights(sample_weight, table)
         if weights is not None and not weights.all():
             keep = np.flatnonzero(weights)
@@ -166,22 +203,26 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     def _first_part(self, table: Table, y: Any, weights: Any | None) -> Parts:
         """How columns are coded, and how many harmonics they have."""
-        schema = self._learn(table, weights)
-        rows = self._rows(schema, table, y, weights)
-        shift, scale = _units(rows.y, rows.weights)
+        source, units = MemorySource(table, y, weights, self._seed()), Units()
+        schema = self._learn(source, units.add)
+        rows, units = self._standardised(schema, source, units)
         options = self._options("collapsed")
-        rows = rows.with_targets((rows.y - shift) / scale)
         terms, report = choose_terms(rows, schema.design(self.structure), options)
         if self.method == "odvff":
             report.append("no inducing points: fitting in parts keeps no rows for them")
-        return Parts(schema, terms, tuple(report), shift, scale, options.seed)
+        return Parts(schema, terms, tuple(report), units.mean, units.spread, options.seed)
 
     def _refit(self) -> None:
         """The model of all parts so far."""
         parts = self._parts
         statistics, shift, scale = parts.standardised()
-        options = self._options("collapsed")
-        fit = fit_collapsed(parts.terms, statistics, max_iter=options.max_iter, progress=self._progress(None))
+        options, progress = self._options("collapsed"), self._progress()
+        fit = fit_collapsed(
+            parts.terms,
+            statistics,
+            max_iter=options.max_iter,
+            progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
+        )
         outcome = Outcome("gaussian", {}, shift, scale)
         output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, outcome, None)
         self.model_ = Model(parts.schema, self.structure, self.method, "collapsed", parts.n_rows, (output,))
@@ -253,10 +294,3 @@ def _targets(y: Any) -> Any:
         i = int(np.argmax(np.isnan(np.asarray(y, dtype=np.float64)).ravel()))
         raise InputError(f"Input y contains NaN, first in row {i}; drop such rows, or fill them in.")
     return np.asarray(_check_y(y, y_numeric=True, estimator="ODVFFRegressor"), dtype=np.float64)
-
-
-def _units(y: Any, weights: Any | None) -> tuple[float, float]:
-    """Mean and standard deviation of y; 1 for a constant one."""
-    shift = float(np.average(y, weights=weights))
-    spread = float(np.sqrt(np.average((y - shift) ** 2, weights=weights)))
-    return shift, spread if spread > 1e-14 * max(abs(shift), 1e-300) else 1.0

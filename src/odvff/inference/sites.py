@@ -32,15 +32,19 @@ from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed import CollapsedBound, Evaluation
 from odvff.inference.fit import LENGTHSCALE, FitWarning
 from odvff.inference.site_likelihood import BLOCK_ROWS, SiteLikelihood, noise_variance
+from odvff.journal import Journal, NoJournal
 from odvff.likelihoods import predictive_moments
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
+from odvff.rows import RowSource
 from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
 from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum, Term
 
 SAMPLE_ROWS, WARM_UP = 1_000_000, 3
+KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
+STAGE, NO_JOURNAL = "sites", NoJournal()
 VARIANCE = (1e-12, 1e15)
 SMALLEST_STEP = 1e-8
 
@@ -77,18 +81,22 @@ class SiteFit:
 def fit_sites(
     terms: Sum | Iterable[Term],
     likelihood: Any,
-    chunks: Iterable[tuple[Any, ...]],
+    chunks: Iterable[tuple[Any, ...]] | RowSource,
     *,
     noise_terms: Sum | Iterable[Term] | None = None,
     train: bool = True,
     max_rounds: int = 50,
     tolerance: float = 1e-6,
     progress: Callable[[int, float], None] | None = None,
+    journal: Journal = NO_JOURNAL,
 ) -> SiteFit:
     """Fit q, and all hyper-parameters if `train`, to the rows of the chunks `(X, y)` or `(X, y, weights)`.
 
     The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process. Ends
     when a round raises the ELBO by less than `tolerance` nats a row. Interrupting (Ctrl-C) returns what was reached.
+
+    Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are many. With a
+    `journal`, a run that was broken off goes on after its last round there.
     """
     max_rounds = whole(max_rounds, "max_rounds", at_least=1, remedy="ten to fifty are usual")
     originals = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
@@ -100,73 +108,89 @@ def fit_sites(
         # hyper-parameters start on the scale of y, if they are to be trained at all
         scale = rows.variance if train and model.takes_real_numbers else None
         starts = [latents[0].start(0.0, scale)] + [latent.start(np.log(rows.variance / 2)) for latent in latents[1:]]
-        now = _Guess(tuple(starts), model.start)
-        elbo, fresh = _round(latents, model, rows, now)
-        # the prior may be far from the rows (counts of a thousand): take the first sites at their level
-        level = model.level(now.likelihood, fresh.sample)
-        first = replace(now.latents[0], offset=level)
-        at_level, fresh = _round(latents, model, rows, replace(now, latents=(first, *now.latents[1:])))
-        if not np.isfinite(at_level):
-            raise NumericalError(
-                "the expected log-likelihood is not finite; the likelihood may not suit y (counts for Poisson, 0 and 1 "
-                "for Bernoulli)."
-            )
-        history, step = [elbo if np.isfinite(elbo) else -np.inf], 1.0
+        guess = _Guess(tuple(starts), model.start)
+        kept = _read(journal, guess)
+        if kept is None:
+            elbo, fresh = _round(latents, model, rows, guess)
+            # the prior may be far from the rows (counts of a thousand): take the first sites at their level
+            level = model.level(guess.likelihood, fresh.sample)
+            first = replace(guess.latents[0], offset=level)
+            at_level, fresh = _round(latents, model, rows, replace(guess, latents=(first, *guess.latents[1:])))
+            if not np.isfinite(at_level):
+                raise NumericalError(
+                    "the expected log-likelihood is not finite; the likelihood may not suit y (counts for Poisson, 0 "
+                    "and 1 for Bernoulli)."
+                )
+            now = _Reached(guess, [elbo if np.isfinite(elbo) else -np.inf], 1.0, "")
+        else:
+            now = kept
+            fresh = _round(latents, model, rows, now.guess)[1]
         try:
-            while len(history) <= max_rounds:
+            while len(now.history) <= max_rounds and not now.ended:
                 # sites of the prior say little about kernels: let q settle first, and the noise
-                learn = train and len(history) > WARM_UP
-                new = _next(latents, model, now, fresh, step, kernels=learn, likelihood=train)
+                learn = train and len(now.history) > WARM_UP
+                new = _next(latents, model, now.guess, fresh, now.step, kernels=learn, likelihood=train)
                 elbo, new_fresh = _round(latents, model, rows, new)
-                gain = elbo - history[-1]
+                gain = elbo - now.history[-1]
                 if not gain > -1e-9 * rows.weight:  # also if it is NaN
-                    step /= 2
-                    if step < SMALLEST_STEP:
-                        message = "no step raised the ELBO any further"
-                        break
+                    now.step /= 2
+                    if now.step < SMALLEST_STEP:
+                        now.ended = "no step raised the ELBO any further"
                     continue
-                now, fresh = new, new_fresh
-                history.append(elbo)
+                now.guess, fresh = new, new_fresh
+                now.history.append(elbo)
                 if progress is not None:
-                    progress(len(history) - 1, elbo)
-                if gain < tolerance * rows.weight and step == 1.0 and learn == train:
-                    message = "converged"
-                    break
-                step = min(1.0, 2 * step)
+                    progress(len(now.history) - 1, elbo)
+                if gain < tolerance * rows.weight and now.step == 1.0 and learn == train:
+                    now.ended = "converged"
+                now.step = min(1.0, 2 * now.step)
+                if journal.due():
+                    _write(journal, now)
+            message = now.ended or message
+            now.ended = message
+            _write(journal, now)
         except KeyboardInterrupt:
             message = "interrupted"
     if message != "converged":
         warnings.warn(
-            f"the sites stopped before they converged ({message}); the ELBO is {history[-1]:.6g}. Raise `max_rounds`, "
-            "or use the model as it is if the ELBO no longer rises.",
+            f"the sites stopped before they converged ({message}); the ELBO is {now.history[-1]:.6g}. Raise "
+            "`max_rounds`, or use the model as it is if the ELBO no longer rises.",
             FitWarning,
             stacklevel=2,
         )
-    posteriors = [lat.posterior(own, g) for lat, own, g in zip(latents, originals, now.latents, strict=True)]
+    posteriors = [lat.posterior(own, g) for lat, own, g in zip(latents, originals, now.guess.latents, strict=True)]
     return SiteFit(
         posteriors[0],
-        model.likelihood(now.likelihood),
-        history[-1],
-        tuple(history),
+        model.likelihood(now.guess.likelihood),
+        now.history[-1],
+        tuple(now.history),
         message == "converged",
         message,
         posteriors[1] if len(posteriors) == 2 else None,
-        now.latents[-1].offset,
+        now.guess.latents[-1].offset,
     )
 
 
 class _Data:
     """Rows with weights, a block at a time, and which of them make up the sample."""
 
-    def __init__(self, chunks: Iterable[tuple[Any, ...]]):
-        self.chunks = list(weighted_rows(chunks))
-        self.n_rows = sum(len(X) for X, _, _ in self.chunks)
-        self.weight = float(sum(w.sum() for _, _, w in self.chunks))
+    def __init__(self, chunks: Any):
+        self._chunks = chunks.chunks if hasattr(chunks, "chunks") else list(chunks).__iter__
+        self._kept: list[tuple[Any, Any, Any]] | None = []
+        self.n_rows, self.n_columns, self.weight, entries = 0, 0, 0.0, 0
+        mean, squares = 0.0, 0.0
+        for X, y, w in weighted_rows(self._chunks()):
+            entries += X.size
+            self._kept = [*self._kept, (X, y, w)] if self._kept is not None and entries <= KEPT_ENTRIES else None
+            self.n_rows, self.n_columns, total = self.n_rows + len(X), X.shape[1], float(w.sum())
+            self.weight += total
+            # mean and sum of squares about it, of these rows joined to those before
+            away = float(w @ y) / total - mean if total > 0 else 0.0
+            squares += float(w @ (y - mean - away) ** 2) + away**2 * total * (1 - total / max(self.weight, 1e-300))
+            mean += away * total / max(self.weight, 1e-300)
         if not self.weight > 0:
             raise InputError("there are no rows to fit to.")
-        self.n_columns = self.chunks[0][0].shape[1]
-        mean = sum(w @ y for _, y, w in self.chunks) / self.weight
-        self.variance = max(float(sum(w @ (y - mean) ** 2 for _, y, w in self.chunks) / self.weight), 1e-12)
+        self.variance = max(squares / self.weight, 1e-12)
         chosen = np.zeros(self.n_rows, dtype=bool)
         chosen[np.random.default_rng(0).permutation(self.n_rows)[:SAMPLE_ROWS]] = True
         self._chosen = chosen
@@ -174,7 +198,7 @@ class _Data:
     def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
         """(X, y, weights, in the sample?) of a few thousand rows."""
         before = 0
-        for X, y, w in self.chunks:
+        for X, y, w in weighted_rows(self._chunks()) if self._kept is None else self._kept:
             for start in range(0, len(X), BLOCK_ROWS):
                 rows = slice(start, start + BLOCK_ROWS)
                 yield X[rows], y[rows], w[rows], self._chosen[before + start : before + start + len(X[rows])]
@@ -200,6 +224,43 @@ class _Guess:
     likelihood: Any  # flat parameters
 
 
+@dataclass
+class _Reached:
+    """How far the rounds have come."""
+
+    guess: _Guess
+    history: list[float]
+    step: float
+    ended: str  # why, or nothing
+
+
+def _write(journal: Journal, now: _Reached) -> None:
+    """Enter into the journal all that the next round needs; fresh sites follow from it."""
+    arrays = {"history": np.array(now.history), "step": np.array([now.step]), "likelihood": now.guess.likelihood}
+    for i, latent in enumerate(now.guess.latents):
+        q = {"parameters": latent.parameters, "mean": latent.q.mean, "root": latent.q.inverse_root}
+        arrays |= {f"{i}.{name}": array for name, array in (q | latent.sites.arrays()).items()}
+        arrays[f"{i}.offset"] = np.array([latent.offset])
+    journal.write(STAGE, arrays, {"ended": now.ended})
+
+
+def _read(journal: Journal, like: _Guess) -> _Reached | None:
+    """Where the journal says that a run of the same model was."""
+    entry = journal.read(STAGE)
+    if entry is None:
+        return None
+    arrays, words = entry
+    latents = []
+    for i, start in enumerate(like.latents):
+        own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{i}.")}
+        if own["parameters"].shape != start.parameters.shape or own["mean"].shape != start.q.mean.shape:
+            return None
+        q = replace(start.q, mean=own["mean"], inverse_root=own["root"])
+        latents.append(_LatentGuess(own["parameters"], q, float(own["offset"][0]), Statistics.from_arrays(own)))
+    guess = _Guess(tuple(latents), arrays["likelihood"])
+    return _Reached(guess, arrays["history"].tolist(), float(arrays["step"][0]), str(words["ended"]))
+
+
 @dataclass(frozen=True)
 class _Fresh:
     """What a pass brings: sites at the current marginals, and the marginals of the sample."""
@@ -213,7 +274,7 @@ class _Latent:
 
     def __init__(self, terms: Sum, rows: _Data, *, centred: bool):
         self.terms = Sum(tuple(orthogonal(term) for term in terms))
-        check_columns(self.terms, rows.chunks[0][0])
+        check_columns(self.terms, np.zeros((0, rows.n_columns)))
         self.centred = centred
         self.size = self.terms.Kuu().size
         self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())

@@ -1,0 +1,354 @@
+"""Tables in files of any size: CSV, TSV, Parquet, Arrow, gzip of these, folders and globs of many, standard input.
+
+Files are read with pyarrow a batch at a time, in order, and only the columns that are asked for. Whatever is wrong with
+one is an error that names it.
+"""
+
+import contextlib
+import glob
+import gzip
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as parquet
+
+from odvff.errors import FileError, InputError
+
+FORMATS = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
+DELIMITERS = {".tsv": "\t", ".tab": "\t"}
+MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "#N/A"]
+STANDARD_INPUT = "-"
+BLOCK_BYTES = 2**22  # of CSV, read at a time; types are guessed from the first
+BATCH_ROWS = 2**16
+CONVERSION = re.compile(
+    r"In CSV column #(?P<column>\d+):(?: Row #(?P<row>\d+):)? CSV conversion error to (?P<type>\w+): "
+    r"invalid value '(?P<value>.*)'",
+    re.DOTALL,
+)
+ENCODE = "say how the file is encoded, latin-1 for example"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How people say that their files are to be read."""
+
+    delimiter: str | None = None  # of CSV; by default found out
+    encoding: str = "utf-8"
+    labels: frozenset[str] = frozenset()  # columns that are read as text, whatever they look like
+    exclude: frozenset[str] = frozenset()  # columns that are not looked at
+
+
+class TableFiles:
+    """Files with the same columns, as one table."""
+
+    def __init__(
+        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], reading: Reading | None = None
+    ):
+        names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        self._reading = reading or Reading()
+        self._spools: list[Any] = []  # temporary files, which vanish with this object
+        self._files = [self._opened(path) for path in _expanded(names)]
+        self.schema = _common_schema(self._files, self._reading.exclude)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    @property
+    def n_files(self) -> int:
+        return len(self._files)
+
+    @property
+    def expected_rows(self) -> int | None:
+        """How many rows there are, where files say so; None where they must be read to know."""
+        rows = [file.n_rows for file in self._files]
+        return None if any(n is None for n in rows) else sum(n or 0 for n in rows)
+
+    def fingerprint(self) -> list[list[Any]]:
+        """Which files these are, and whether they have changed: names, sizes and times."""
+        return [[str(file.shown), os.stat(file.path).st_size, os.stat(file.path).st_mtime_ns] for file in self._files]
+
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """All rows in order, with these columns, a batch at a time."""
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        for file in self._files:
+            with _reading_of(file.shown):
+                for batch in file.batches(columns, self.schema):
+                    batch = batch.replace_schema_metadata().select(columns)
+                    yield batch if batch.schema.types == schema.types else batch.cast(schema)
+
+    def _opened(self, path: str) -> "_File":
+        shown = "standard input" if path == STANDARD_INPUT else path
+        if path == STANDARD_INPUT:
+            path = self._spooled(sys.stdin.buffer)
+        try:
+            with open(path, "rb") as file:
+                start = file.read(4)
+        except OSError as error:
+            raise FileError(f"{shown} cannot be read: {_why(error)}.") from error
+        if not start:
+            raise InputError(f"{shown} is empty.")
+        zipped = start[:2] == b"\x1f\x8b"
+        suffixes = [s.lower() for s in Path(shown).suffixes if s.lower() != ".gz"]
+        suffix = suffixes[-1] if suffixes else ""
+        with _reading_of(shown):
+            if zipped and FORMATS.get(suffix, "csv") != "csv":  # these are read from their end
+                with gzip.open(path) as unzipped:
+                    path, zipped = self._spooled(unzipped), False
+                with open(path, "rb") as file:
+                    start = file.read(4)
+            kind = MAGIC.get(start, "csv")
+            if kind == "csv" and FORMATS.get(suffix, "csv") != "csv":
+                raise FileError(f"{shown} is no {suffix[1:]} file, or a damaged one: it does not begin as one.")
+            if kind == "parquet":
+                return _ParquetFile(path, shown)
+            if kind == "arrow":
+                return _ArrowFile(path, shown)
+            return _CsvFile(path, shown, zipped, self._reading, DELIMITERS.get(suffix))
+
+    def _spooled(self, stream: BinaryIO | gzip.GzipFile) -> str:
+        """A temporary file with the content of a stream, which can be read but once."""
+        spool = tempfile.NamedTemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115 (closed with this object)
+        self._spools.append(spool)
+        try:
+            shutil.copyfileobj(stream, spool, 2**20)
+            spool.flush()
+        except OSError as error:
+            raise FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}: {_why(error)}.") from error
+        return spool.name
+
+
+class _File(Protocol):
+    """A file with rows."""
+
+    path: str
+    shown: str  # its name for people
+    schema: pa.Schema
+    n_rows: int | None  # if it says so
+
+    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """All rows with these columns, which have the types of the schema."""
+        ...
+
+
+class _ParquetFile:
+    def __init__(self, path: str, shown: str):
+        self.path, self.shown = path, shown
+        with parquet.ParquetFile(path) as file:
+            self.schema, self.n_rows = file.schema_arrow.remove_metadata(), file.metadata.num_rows
+
+    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        # not buffered ahead: a file may be one group of rows, larger than memory
+        with parquet.ParquetFile(self.path, pre_buffer=False) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+
+
+class _ArrowFile:
+    n_rows: int | None = None
+
+    def __init__(self, path: str, shown: str):
+        self.path, self.shown = path, shown
+        with pa.memory_map(path) as source:
+            self.schema = pa.ipc.open_file(source).schema.remove_metadata()
+
+    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(self.path) as source:
+            file = pa.ipc.open_file(source)
+            for i in range(file.num_record_batches):
+                batch = file.get_batch(i).select(columns)
+                for start in range(0, batch.num_rows, BATCH_ROWS):
+                    yield batch.slice(start, BATCH_ROWS)
+
+
+class _CsvFile:
+    n_rows: int | None = None
+
+    def __init__(self, path: str, shown: str, zipped: bool, reading: Reading, delimiter: str | None):
+        self.path, self.shown = path, shown
+        self._zipped, self._reading, self._ragged = zipped, reading, ""
+        self._delimiter = reading.delimiter or delimiter or self._found_delimiter()
+        self._all_names: list[str] = []
+        with self._explained(), self._opened(None, {}) as reader:
+            guessed = reader.schema
+        self._all_names = guessed.names
+        types = [self._type(name, t) for name, t in zip(guessed.names, guessed.types, strict=True)]
+        self.schema = pa.schema(list(zip(guessed.names, types, strict=True)))
+
+    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        types = {name: schema.field(name).type for name in columns}
+        with self._explained(), self._opened(columns, types) as reader:
+            yield from reader
+
+    def _type(self, name: str, guessed: pa.DataType) -> pa.DataType:
+        if name in self._reading.labels:
+            return pa.string()
+        if pa.types.is_binary(guessed):
+            raise InputError(f"{self.shown}: column {name!r} is no text in {self._reading.encoding}; {ENCODE}.")
+        # whole numbers may be followed by others, and nothing by numbers
+        return pa.float64() if pa.types.is_integer(guessed) or pa.types.is_null(guessed) else guessed
+
+    def _opened(self, columns: list[str] | None, types: dict[str, Any]) -> Any:
+        return csv.open_csv(
+            pa.input_stream(self.path, compression="gzip" if self._zipped else None),
+            # one thread: errors know their row, and the other cores have work of their own
+            csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=self._reading.encoding),
+            csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=self._refuse),
+            csv.ConvertOptions(
+                include_columns=columns, column_types=types, null_values=MISSING, strings_can_be_null=True
+            ),
+        )
+
+    def _refuse(self, row: Any) -> str:
+        where = "" if row.number is None else f"row {row.number:,} has "
+        self._ragged = f"{where}{row.actual_columns} values, and the header {row.expected_columns}: {row.text[:80]!r}"
+        return "error"
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors of the reader in the words of the person whose file it is."""
+        try:
+            yield
+        except (pa.ArrowInvalid, UnicodeError, LookupError) as error:
+            if self._ragged:
+                raise InputError(
+                    f"{self.shown} is ragged: {self._ragged}. Mend that row, or quote values that hold a delimiter."
+                ) from error
+            if isinstance(error, LookupError):
+                raise InputError(
+                    f"there is no encoding {self._reading.encoding!r}; utf-8 and latin-1 are usual."
+                ) from error
+            found = CONVERSION.search(str(error))
+            if isinstance(error, UnicodeError) or "UTF8" in str(error):
+                raise InputError(f"{self.shown} is no text in {self._reading.encoding}; {ENCODE}.") from error
+            if found and int(found["column"]) < len(self._all_names):
+                name, where = self._all_names[int(found["column"])], f" in row {found['row']}" if found["row"] else ""
+                held = {"double": "numbers", "bool": "true and false"}.get(
+                    found["type"], f"values of type {found['type']}"
+                )
+                raise InputError(
+                    f"{self.shown}: column {name!r} begins with {held} and then has {found['value'][:40]!r}{where}; "
+                    "name it as categorical to take its values as labels, exclude it, or mend the file."
+                ) from error
+            raise
+
+    def _found_delimiter(self) -> str:
+        opened: Any = gzip.open if self._zipped else open
+        with opened(self.path, "rb") as file:
+            header = file.readline(2**20)
+        return max(",;\t|", key=lambda mark: header.count(mark.encode()))
+
+
+@contextlib.contextmanager
+def _reading_of(shown: str) -> Iterator[None]:
+    """Errors of pyarrow as one of ours, which names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+        if isinstance(error, FileError):
+            raise
+        if "Empty CSV" in str(error):
+            raise InputError(f"{shown} is empty.") from error
+        raise FileError(f"{shown} cannot be read, it may be damaged or cut off: {_why(error)}.") from error
+
+
+def _why(error: BaseException) -> str:
+    """What an error says, in one line."""
+    text = getattr(error, "strerror", None) or str(error).split("\n")[0]
+    return str(text).rstrip(". ")
+
+
+def _expanded(paths: list[Any]) -> list[str]:
+    """Every file that is meant, in order."""
+    found: list[str] = []
+    for path in map(str, paths):
+        if path == STANDARD_INPUT:
+            found.append(path)
+        elif os.path.isdir(path):
+            inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file() and _is_table(p.relative_to(path)))
+            if not inside:
+                raise InputError(f"the folder {path} holds no table; files are known by {', '.join(FORMATS)}.")
+            found += inside
+        elif os.path.exists(path):
+            found.append(path)
+        elif glob.has_magic(path):
+            matching = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+            if not matching:
+                raise FileError(f"no file matches {path}.")
+            found += matching
+        else:
+            folder = Path(path).parent
+            near = get_close_matches(Path(path).name, [p.name for p in folder.iterdir()] if folder.is_dir() else [], 1)
+            raise FileError(f"{path} does not exist" + (f"; did you mean {folder / near[0]}?" if near else "."))
+    if found.count(STANDARD_INPUT) > 1:
+        raise InputError("standard input can be read but once.")
+    return found
+
+
+def _is_table(path: Path) -> bool:
+    """Is this a file with a table, and none that is hidden or that a program keeps notes in?"""
+    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    return bool(suffixes) and suffixes[-1] in FORMATS and not any(part[0] in "._" for part in path.parts)
+
+
+def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
+    """The columns that all files have, but for those excluded; an error if they differ in names or kinds."""
+    first = files[0]
+    twice = next((name for name in first.schema.names if first.schema.names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{first.shown} has two columns called {twice!r}; rename one of them.")
+    types = {f.name: f.type for f in first.schema if f.name not in exclude}
+    for file in files[1:]:
+        names = [name for name in file.schema.names if name not in exclude]
+        apart = [(f"lacks {n!r}", n) for n in types if n not in names] + [
+            (f"has {n!r} besides", n) for n in names if n not in types
+        ]
+        if apart:
+            raise InputError(
+                f"the files have different columns: {file.shown} {apart[0][0]}, unlike {first.shown}; make them "
+                "alike, or exclude the column."
+            )
+        for name in types:
+            types[name] = _common_type(name, types[name], file.schema.field(name).type, first.shown, file.shown)
+    return pa.schema(list(types.items()))
+
+
+def _common_type(name: str, first: pa.DataType, other: pa.DataType, a: str, b: str) -> pa.DataType:
+    def is_number(t: pa.DataType) -> bool:
+        return bool(pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) or pa.types.is_null(t))
+
+    def is_text(t: pa.DataType) -> bool:
+        return bool(pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_dictionary(t))
+
+    if first == other:
+        return first
+    if pa.types.is_null(first) or pa.types.is_null(other):
+        return other if pa.types.is_null(first) else first
+    if is_number(first) and is_number(other):
+        return pa.float64()
+    if is_text(first) and is_text(other):
+        return pa.string()
+    raise InputError(
+        f"the files have different types: column {name!r} is {first} in {a} and {other} in {b}; make them alike, or "
+        "exclude the column."
+    )
