@@ -7,7 +7,8 @@ prediction does not depend on how many rows are asked for at once.
 """
 
 import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -16,17 +17,19 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from odvff.data import Category, Numeric, Schema, Table
-from odvff.data.schema import INTERCEPT
 from odvff.effects import Centre, Part, centred_effect, part_levels, parts_of
 from odvff.errors import InputError
 from odvff.features import Kronecker, Levels
 from odvff.kernels import Separable
 from odvff.likelihoods.outcomes import Outcome
 from odvff.posterior import Posterior
+from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
 from odvff.rows import slices
 
 BLOCK_ROWS = 4096
 GRID, SURFACE = 200, 50
+MOST_AXES = 2  # columns of an effect that has a picture
+UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a word
 Z95 = 1.959963984540054
 
 
@@ -88,18 +91,39 @@ class Model:
         q = self.outputs[output].posterior
         return self._blocks(table, lambda X: q.mean(X)[None])[0]
 
-    def samples(self, table: Table, n_samples: int, seed: int | None, output: int = 0) -> Any:
-        """Joint samples of f, (n_samples, N)."""
-        X = self.schema.encode(table)
-        return self.outputs[output].posterior.sample(X, n_samples, seed=seed)
+    def samples(self, table: Table, n_samples: int, seed: int, output: int = 0) -> Any:
+        """Samples of f, (n_samples, N): jointly exact up to 1000 rows, sampled functions in blocks of rows beyond.
 
-    def _blocks(self, table: Table, function: Callable[[Any], Any]) -> Any:
+        Detail that is finer than these functions resolve is drawn for each row on its own, with its variance.
+        """
+        q = self.outputs[output].posterior
+        if table.n_rows <= EXACT_ROWS:
+            return q.sample(self.schema.encode(table), n_samples, seed=seed, method="exact")
+        paths = q.paths(n_samples, seed=seed)
+
+        def block(X: Any) -> Any:
+            return np.concatenate([paths(X), paths.unresolved(X)[None], q.terms.variances(X)[None]])
+
+        # these functions have many times the features, so fewer rows at a time
+        *values, unresolved, prior = self._blocks(table, block, BLOCK_ROWS // REFINEMENT)
+        share = float((unresolved / prior).max())
+        if share > UNRESOLVED:
+            warnings.warn(
+                f"up to {100 * share:.0f} % of the prior variance at these rows is finer than sampled functions "
+                f"resolve, or far from the training rows; it is drawn for each row on its own. Up to {EXACT_ROWS} rows "
+                "at a time are drawn jointly.",
+                stacklevel=3,
+            )
+        noise = np.random.default_rng([seed, 1]).standard_normal((n_samples, table.n_rows))
+        return np.stack(values) + np.sqrt(unresolved) * noise
+
+    def _blocks(self, table: Table, function: Callable[[Any], Any], block_rows: int = BLOCK_ROWS) -> Any:
         """The function of all coded rows, joined along its last axis."""
 
         def one(s: slice) -> Any:
             return function(self.schema.encode(table.take(s)))
 
-        blocks = list(slices(table.n_rows, BLOCK_ROWS))
+        blocks = list(slices(table.n_rows, block_rows))
         if not blocks:
             return function(np.zeros((0, self.schema.width)))
         with threadpool_limits(1, user_api="blas"):
@@ -111,8 +135,10 @@ class Model:
     def parts(self, output: int = 0) -> list[tuple[int, str, Part]]:
         """Position, name and part of all that has an effect (the intercept has none)."""
         q = self.outputs[output].posterior
-        named = [(p, self._name(part), part) for p, part in enumerate(parts_of(q, self.schema.width))]
-        return [one for one in named if one[1] != INTERCEPT]
+        # by its place, as a column may be called intercept too
+        own = (self.schema.width - 1,) if self.schema.intercept else None
+        parts = enumerate(parts_of(q, self.schema.width))
+        return [(p, self._name(part), part) for p, part in parts if part.columns != own]
 
     def intercept(self, output: int = 0) -> float:
         """What all effects are added to, in the units of `effects`."""
@@ -120,21 +146,35 @@ class Model:
         levels = part_levels(o.posterior, o.centre, self.schema.width)
         return o.outcome.shift + o.outcome.scale * float(levels.sum())
 
-    def effects(self, table: Table | None, output: int = 0) -> dict[str, Effect]:
-        """Every part's effect: on a grid of its own, or at the rows of a table."""
+    def effects(self, table: Table | None, output: int = 0, names: Collection[str] | None = None) -> dict[str, Effect]:
+        """Every part's effect, or those of some names: on a grid of its own, or at the rows of a table.
+
+        Parts of more than two columns have no grid: without a table they are left out.
+        """
+        parts = [one for one in self.parts(output) if names is None or one[1] in names]
+        if table is not None:
+            return self._effects_at_rows(table, output, parts)
+        o, effects = self.outputs[output], {}
+        for p, name, part in parts:
+            if len(part.columns) <= MOST_AXES:
+                kind, values, coded = self._grid(name, part)
+                mean, variance = centred_effect(o.posterior, o.centre, p, part, coded)
+                effects[name] = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
+        return effects
+
+    def _effects_at_rows(self, table: Table, output: int, parts: list[tuple[int, str, Part]]) -> dict[str, Effect]:
         o = self.outputs[output]
-        X = None if table is None else self.schema.encode(table)
+
+        def block(X: Any) -> Any:
+            return np.array([centred_effect(o.posterior, o.centre, p, part, X) for p, _, part in parts])
+
         effects = {}
-        for p, name, part in self.parts(output):
-            kind, values, coded = self._grid(name, part) if X is None else self._at_rows(part, table, X)
-            mean, variance = centred_effect(o.posterior, o.centre, p, part, coded)
-            scale = o.outcome.scale
-            effects[name] = Effect(name, kind, values, scale * mean, scale * np.sqrt(variance))
+        for (_, name, part), (mean, variance) in zip(parts, self._blocks(table, block), strict=True):
+            kind, values = self._at_rows(part, table)
+            effects[name] = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
         return effects
 
     def _name(self, part: Part) -> str:
-        if self.schema.intercept and part.columns == (self.schema.width - 1,):
-            return INTERCEPT
         columns = [self._column(c) for c in part.columns]
         if isinstance(columns[0], Numeric) and part.columns[0] != self._starts()[columns[0].name]:
             return columns[0].missing_name
@@ -155,7 +195,7 @@ class Model:
             coded = np.zeros((GRID, self.schema.width))
             coded[:, place] = column.encode(values)[:, 0]
             return "numeric", values, coded
-        if len(columns) > 2:
+        if len(columns) > MOST_AXES:
             raise InputError(
                 f"the effect of {name!r} depends on {len(columns)} columns at once and has no picture of its own; "
                 "pass rows to see it there."
@@ -167,17 +207,18 @@ class Model:
             coded[:, place] = column.encode(values[:, i])[:, 0]
         return "surface", values, coded
 
-    def _at_rows(self, part: Part, table: Any, X: Any) -> tuple[str, Any, Any]:
+    def _at_rows(self, part: Part, table: Any) -> tuple[str, Any]:
+        """Kind of a part, and the values that it has in a table."""
         starts, columns = self._starts(), [self._column(c) for c in part.columns]
         names = list(self.schema.names)
         if len(columns) > 1:
             values = np.stack([table.numbers(names.index(c.name)) for c in columns], axis=1)
-            return "surface", values, X
+            return "surface", values
         column, i = columns[0], names.index(columns[0].name)
         if isinstance(column, Category):
-            return "category", table.labels(i), X
+            return "category", table.labels(i)
         kind = "numeric" if part.columns[0] == starts[column.name] else "missing"
-        return kind, table.numbers(i), X
+        return kind, table.numbers(i)
 
     def _starts(self) -> dict[str, int]:
         """The first coded column of every column."""

@@ -7,23 +7,21 @@ import numpy as np
 
 from odvff.data import Category, Numeric
 from odvff.errors import InputError
-from odvff.model import Effect, Model
+from odvff.model import MOST_AXES, Effect, Model
 
 BAND = "95 % band"
 
 
 def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = None, n_columns: int = 3) -> Any:
-    """A figure with a panel for each effect, the strongest first."""
+    """A figure with a panel for each effect, the strongest first; effects of more than two columns have none."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise InputError("plot_effects needs matplotlib; install it with `pip install odvff[plot]`.") from error
-    effects = model.effects(None, output)
     shares = {row["term"]: row["share"] for row in model.rows_of_summary(output)}
-    order = sorted(effects, key=lambda name: -shares[name]) if names is None else list(names)
-    for name in order:
-        if name not in effects:
-            raise InputError(f"there is no effect {name!r}; there are {', '.join(effects)}.")
+    axes = {name: [model._column(c).name for c in part.columns] for _, name, part in model.parts(output)}
+    order = _order(names, shares, axes)
+    effects = model.effects(None, output, order)
     n_columns = max(1, min(n_columns, len(order)))
     n_rows = -(-len(order) // n_columns)
     figure = plt.figure(figsize=(4.2 * n_columns, 3.2 * n_rows), layout="constrained")
@@ -35,10 +33,30 @@ def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = No
         place = panels[i // n_columns, i % n_columns]
         title = f"{name} ({100 * shares[name]:.0f} %)"
         if effects[name].kind == "surface":
-            _surface(figure, place, effects[name], title)
+            _surface(figure, place, effects[name], title, axes[name])
         else:
             _curve(figure, place, effects[name], columns.get(name), title, limits)
     return figure
+
+
+def _order(names: Any, shares: dict[str, float], axes: dict[str, list[str]]) -> list[str]:
+    """The effects to show: those asked for, else all that have a picture, the strongest first."""
+    drawn = [name for name in sorted(axes, key=lambda name: -shares[name]) if len(axes[name]) <= MOST_AXES]
+    order = drawn if names is None else [names] if isinstance(names, str) else list(names)
+    for name in order:
+        if name not in axes:
+            raise InputError(f"there is no effect {name!r}; there are {', '.join(axes)}.")
+        if name not in drawn:
+            raise InputError(
+                f"the effect {name!r} depends on {len(axes[name])} columns at once and has no picture; see "
+                "`effects(X)` for its values at rows."
+            )
+    if not order:
+        raise InputError(
+            "there is no effect to draw: "
+            + ("the list of names is empty; leave it out for all." if names is not None else "see `effects(X)`.")
+        )
+    return order
 
 
 def _curve(figure: Any, place: Any, effect: Effect, column: Any, title: str, limits: Any) -> None:
@@ -71,14 +89,13 @@ def _curve(figure: Any, place: Any, effect: Effect, column: Any, title: str, lim
         bottom.spines[side].set_visible(False)
 
 
-def _surface(figure: Any, place: Any, effect: Effect, title: str) -> None:
+def _surface(figure: Any, place: Any, effect: Effect, title: str, columns: list[str]) -> None:
     axes = figure.add_subplot(place)
     n = round(np.sqrt(len(effect.mean)))
     x, y, z = (a.reshape(n, n) for a in (effect.values[:, 0], effect.values[:, 1], effect.mean))
     reach = float(np.abs(z).max()) or 1.0
     image = axes.pcolormesh(x, y, z, cmap="RdBu_r", vmin=-reach, vmax=reach, shading="gouraud")
     axes.contour(x, y, z, colors="0.3", linewidths=0.5)
-    first, second = effect.name.split(" × ")
-    axes.set(xlabel=first, ylabel=second)
+    axes.set(xlabel=columns[0], ylabel=columns[1])
     axes.set_title(title, fontsize=10)
     figure.colorbar(image, ax=axes, label="effect")

@@ -3,15 +3,20 @@
 import subprocess
 import sys
 import textwrap
+import warnings
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import integrate, stats
 
 from odvff import InputError, ODVFFRegressor
+from odvff.data import Schema, as_table
 from odvff.estimators.parts import Parts
+from odvff.inference import FitWarning
 
+matplotlib.use("Agg")
 LEVELS = {"red": 0.0, "green": 1.0, "blue": -1.0}
 
 
@@ -74,6 +79,63 @@ def test_effects_add_up(data, model):
     assert inside.all()
 
 
+def test_a_column_called_intercept_has_its_effect(data):
+    X, y = data[0][["dose", "colour"]].rename(columns={"dose": "intercept"}), data[1]
+    for options in ({}, {"likelihood": "student-t", "max_iter": 3}, {"likelihood": "poisson", "max_iter": 3}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)
+            model = ODVFFRegressor(n_harmonics=3, **options).fit(X, np.round(y))
+        effects = model.effects(X)
+        assert list(effects) == ["intercept", "colour"]
+        total = model.intercept_ + sum(effect.mean for effect in effects.values())
+        assert np.allclose(total, model.predict_latent(X)[0], atol=1e-6)
+
+
+def test_effects_of_three_columns_are_at_rows_alone():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 1, (150, 3)), columns=list("abc")).assign(k=pd.Categorical(["u", "v", "w"] * 50))
+    y = X.a * X.b + X.c + (X.k == "u") + 0.1 * rng.normal(size=150)
+    model = ODVFFRegressor(structure="separable", n_harmonics=1, n_inducing=0).fit(X, y)
+    assert list(model.effects()) == ["k"]
+    assert list(model.effects(X)) == ["a × b × c", "k"]
+    assert _titles(model.plot_effects()) == _titles(model.plot_effects("k"))
+    with pytest.raises(InputError, match="the effect 'a × b × c' depends on 3 columns at once and has no picture"):
+        model.plot_effects(["a × b × c"])
+    with pytest.raises(InputError, match="no effect to draw: the list of names is empty; leave it out for all"):
+        model.plot_effects([])
+
+
+def test_surfaces_know_their_axes():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 1, (100, 2)), columns=["a × b", "c"])
+    model = ODVFFRegressor(structure="separable", n_harmonics=2, n_inducing=0).fit(X, X["a × b"] * X["c"])
+    axes = model.plot_effects().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("a × b", "c")
+
+
+def test_many_rows_are_taken_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (9000, 2))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=9000)
+    model = ODVFFRegressor(n_harmonics=6, n_inducing=0).fit(X[:500], y[:500])
+    few = model.effects(X[:100])
+    sizes, encode = [], Schema.encode
+    monkeypatch.setattr(Schema, "encode", lambda self, table: sizes.append(table.n_rows) or encode(self, table))
+    effects = model.effects(X)
+    assert all(np.allclose(effects[name].std[:100], few[name].std) for name in few)
+    draws = model.sample_y(X, 30, random_state=1)
+    assert max(sizes) <= 4096
+    mean, std = model.predict(X, return_std=True)
+    error = (draws.mean(axis=1) - mean) / std * np.sqrt(30)
+    assert abs(np.mean(error**2) - 1) < 0.1
+    assert np.mean(draws.var(axis=1, ddof=1) / std**2) == pytest.approx(1, abs=0.02)
+    # rows share f, as if few of them were drawn jointly
+    table, q = as_table(X), model.model_.outputs[0].posterior
+    exact = q.covariance(model.model_.schema.encode(table.take(slice(3))))
+    together = np.cov(model.model_.samples(table, 400, 3)[:, :3].T)
+    assert np.allclose(together, exact, rtol=0, atol=0.25 * exact.max())
+
+
 def test_what_was_never_seen_has_the_prior_of_its_term(data, model):
     X, _ = data
     X = X.dropna()
@@ -110,12 +172,13 @@ def test_the_summary_is_in_the_users_units(model):
     assert sum(r["share"] for r in rows.values()) == pytest.approx(1)
 
 
-def test_pictures(model):
-    import matplotlib
+def _titles(figure):
+    return [axes.get_title() for axes in figure.axes if axes.get_title()]
 
-    matplotlib.use("Agg")
+
+def test_pictures(model):
     figure = model.plot_effects()
-    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    titles = _titles(figure)
     assert len(titles) == 5
     assert any(title.startswith("dose (") for title in titles)
     with pytest.raises(InputError, match="there is no effect 'weight'; there are dose"):

@@ -70,8 +70,16 @@ class Schema:
                 levels.append(LevelsPart(start, column.name, len(column.levels)))
             start += column.width
         if self.intercept:
-            levels.append(LevelsPart(start, INTERCEPT, 1))
+            levels.append(LevelsPart(start, self._intercept_name, 1))
         return Design(tuple(numeric), tuple(levels), structure)
+
+    @property
+    def _intercept_name(self) -> str:
+        """Of the term; a column may be called intercept too, and keeps its name."""
+        name = INTERCEPT
+        while name in self.names:
+            name = f"({name})"
+        return name
 
     def to_words(self) -> dict[str, Any]:
         """Plain values, for a file."""

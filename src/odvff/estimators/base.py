@@ -210,13 +210,17 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """What each term adds to the prediction, by name: mean, standard deviation and 95 % band, centred.
 
         Without X on a grid of each column, with X at its rows, where `intercept_` and the means add up to the
-        prediction of f (for a Gaussian or Student-t likelihood, of y). With more than two classes say of which `label`.
+        prediction of f (for a Gaussian or Student-t likelihood, of y). An effect of more than two columns has no grid:
+        without X it is left out. With more than two classes say of which `label`.
         """
         model = self._model()
         return model.effects(None if X is None else self._table(X, reset=False), self._which(label))
 
     def plot_effects(self, names: Any = None, *, label: Any = None, n_columns: int = 3) -> Any:
-        """A picture of every effect with its band, and of where the rows are; returns matplotlib's figure."""
+        """A picture of every effect with its band, and of where the rows are; returns matplotlib's figure.
+
+        `names` are those of the effects to draw, or a single one; by default all of up to two columns.
+        """
         from odvff.plot import plot_effects
 
         return plot_effects(self._model(), self._which(label), names, n_columns)

@@ -30,6 +30,7 @@ from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_gen
 from odvff.terms import Sum, Term
 
 EXACT_ROWS = 1000
+REFINEMENT = 16
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class Posterior:
             )
         return paths(X) + np.sqrt(left_out) * rng.standard_normal((n_samples, len(X)))
 
-    def paths(self, n_samples: int = 1, *, seed: int | None = None, refinement: int = 16) -> Paths:
+    def paths(self, n_samples: int = 1, *, seed: int | None = None, refinement: int = REFINEMENT) -> Paths:
         """Sampled functions that can be evaluated anywhere; `refinement` times the features resolve their detail."""
         untraced("paths", self.weights, self.root, instead="draw them outside the transformed function")
         n_samples = whole(n_samples, "n_samples", at_least=1, remedy="ask for one or more")

@@ -10,6 +10,7 @@ The rest, k − ψ′ᵀψ′, is what a path does not resolve; `Paths.unresolve
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -60,8 +61,13 @@ class Paths:
 
     def unresolved(self, X: Array) -> Array:
         """The prior variance that these paths leave out, row by row."""
-        psi = self.terms.Kuu().factor().solve(self.terms.Kuf(X))
+        psi = self._factor.solve(self.terms.Kuf(X))
         return residual_variance(self.terms.variances(X), psi)
+
+    @cached_property
+    def _factor(self) -> BlockFactor:
+        """The same for every block of rows."""
+        return self.terms.Kuu().factor()
 
 
 def draw_paths(
