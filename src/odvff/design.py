@@ -94,8 +94,12 @@ class Design:
         return tuple(part.column for part in self.numeric)
 
     @property
+    def joint_name(self) -> str:
+        return " × ".join(part.name for part in self.numeric)
+
+    @property
     def _together(self) -> str:
-        return " × ".join(part.name for part in self.numeric) if self.joint else "all columns"
+        return self.joint_name if self.joint else "all columns"
 
     def _level_terms(self, kernel: Categorical) -> list[Term]:
         return [Term(kernel, Levels(part.n_levels), (part.column,), part.name) for part in self.levels]

@@ -1,6 +1,9 @@
 """Columns of tables of every make: kinds, boxes, levels, missing values, and what is said when something is wrong."""
 
 import json
+import time
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -80,8 +83,54 @@ def test_ranges_are_kept_whole_otherwise():
 
 
 def test_constant_columns_have_a_box_of_their_own():
-    (column,) = learn_schema(as_table(np.full((5, 1), 3.0))).columns
-    assert column.low < 3.0 < column.high
+    for values in (np.full(5, 3.0), 0.1 * np.array([3, 3, 3]) + np.array([0, 1, 2]) * np.spacing(0.3)):
+        schema = learn_schema(as_table(values[:, None]))
+        (column,) = schema.columns
+        assert column.low < values.min() <= values.max() < column.high
+        (note,) = schema.notes()
+        assert note.startswith(f"x0 is taken as constant: its values go from {float(values.min())!r} to")
+
+
+@pytest.mark.parametrize("shift", [1e13, -1e15, 5e-324])
+def test_columns_that_vary_are_never_taken_as_constant(shift):
+    x = shift + np.linspace(0, 8, 50) * (1 if abs(shift) > 1 else 1e-310)
+    schema = learn_schema(as_table(x[:, None]))
+    assert (schema.columns[0].low, schema.columns[0].high) == (x.min(), x.max())
+    assert sum(schema.columns[0].counts) == 50
+    assert not any("constant" in note for note in schema.notes())
+
+
+def test_names_of_effects_are_different():
+    gaps = pd.DataFrame({"a": [1.0, np.nan, 3.0], "a is missing": [0.5, 1.0, 2.0]})
+    with pytest.raises(InputError, match="there is a column 'a is missing', and what is missing in 'a' has an effect"):
+        learn_schema(as_table(gaps)).design("additive")
+    joint = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0], "a × b": pd.Categorical(["u", "v"])})
+    learn_schema(as_table(joint)).design("additive")
+    with pytest.raises(InputError, match="there is a column 'a × b', and the joint effect of all numeric columns has"):
+        learn_schema(as_table(joint)).design("separable")
+    with pytest.raises(InputError, match="the columns 1 and '1' have one name, '1', as text; rename one of them"):
+        as_table(pd.DataFrame([[1.0, 2.0]], columns=[1, "1"]))
+
+
+def test_many_levels_are_fast():
+    levels = [f"level {i}" for i in range(9000)]
+    table = as_table(pd.DataFrame({"c": pd.Categorical(levels, categories=levels)}))
+    builder, start = SchemaBuilder(), time.process_time()
+    for _ in range(3):
+        builder.add(table)
+    assert list(builder.schema().columns[0].levels) == levels
+    assert time.process_time() - start < 1.5
+
+
+def test_numbers_name_columns_by_name_or_position():
+    table = as_table(pd.DataFrame([[1, 2], [1, 3]], columns=[10, 20]))
+    for chosen in ([10], [0], ["10"]):
+        assert isinstance(learn_schema(table, categorical=chosen).columns[0], Category)
+    with pytest.raises(InputError, match="categorical names 2, which is neither the name nor the position of a column"):
+        learn_schema(table, categorical=[2])
+    swapped = as_table(pd.DataFrame([[1, 2], [1, 3]], columns=[1, 0]))
+    with pytest.raises(InputError, match="names 0, which is the name of one column and the position of another, '1'"):
+        learn_schema(swapped, categorical=[0])
 
 
 def test_weights_are_repeats():
@@ -123,7 +172,14 @@ def test_there_and_back_in_words(frame):
             r"column 'c' holds dates or times \(datetime64.*turn it into some",
         ),
         (pd.Series(["x", "y"]), r"column 'c' holds text, .* name it in categorical=\['c'\]"),
-        (pd.Series([[1], [2]]), "column 'c' holds text|neither a number nor a category"),
+        (pd.Series([[1], [2]]), r"column 'c' holds list objects such as \[1\], .*; spread them over columns"),
+        (pd.Series([{"k": 1}, {}]), r"column 'c' holds dict objects such as {'k': 1}, .*; spread them over columns"),
+        (pd.Series([b"x", None]), r"column 'c' holds bytes objects such as b'x', .*; decode them to text"),
+        (pd.Series([date(2020, 1, 1), None]), r"column 'c' holds dates or times \(date\), which are no numbers"),
+        (pd.Series([1 + 2j, 3j], dtype=object), r"column 'c' holds complex objects such as \(1\+2j\)"),
+        (pd.Series(["x", 2]), r"column 'c' mixes str and int, such as 'x' and 2; give its values one type, or name"),
+        ([1e305, -1e305], r"column 'c' goes from -1e\+305 to 1e\+305, whose differences leave float64; divide it"),
+        (pd.Series([None, None]), "column 'c' has no value at all: nothing can be learned from it"),
         ([0.0, np.inf], r"column 'c' has inf in row 1: Input X contains infinity\. Replace it"),
         ([np.nan, np.nan], "column 'c' has no value at all: nothing can be learned from it"),
     ],
@@ -131,6 +187,19 @@ def test_there_and_back_in_words(frame):
 def test_columns_that_cannot_be_used_are_named(column, message):
     with pytest.raises(InputError, match=message):
         learn_schema(as_table(pd.DataFrame({"b": [1.0, 2.0], "c": column})))
+
+
+def test_objects_are_taken_for_what_they_are():
+    table = pd.DataFrame(
+        {
+            "yes": pd.Series([True, None, False]),
+            "number": pd.Series([1.5, 2, None], dtype=object),
+            "price": pd.Series([Decimal("1.5"), Decimal(2), None]),
+        }
+    )
+    yes, number, price = learn_schema(as_table(table)).columns
+    assert yes.levels == (False, True, None)
+    assert (number.low, number.high, number.missing) == (price.low, price.high, price.missing) == (1.5, 2.0, True)
 
 
 def test_objects_as_levels_are_named():
@@ -159,7 +228,18 @@ def test_other_columns_at_prediction_are_named(frame):
         as_table(double)
 
 
-def test_a_column_of_nothing_at_prediction_is_missing(frame):
+@pytest.mark.parametrize("make", MAKES)
+def test_a_column_of_nothing_at_prediction_is_missing(frame, make):
     schema = learn_schema(as_table(frame))
-    coded = schema.encode(as_table(frame.assign(age=pd.Series([None] * 4, dtype=object))))
+    nothing = pd.Series([None] * 4, dtype=object)
+    empty = MAKES[make](frame.assign(age=nothing, city=nothing))
+    if make == "polars":
+        empty = empty.with_columns(age=pl.lit(None), city=pl.lit(None))  # of the type Null
+    coded = schema.encode(as_table(empty))
     assert coded[:, 1].tolist() == [0, 0, 0, 0]
+    assert coded[:, 2].tolist() == [2, 2, 2, 2]
+
+
+def test_lazy_tables_are_named(frame):
+    with pytest.raises(InputError, match=r"X is a lazy table \(LazyFrame\), .* call `.collect\(\)` first"):
+        as_table(pl.from_pandas(frame).lazy())

@@ -23,6 +23,7 @@ from odvff.errors import FileError, InputError
 FAR = 1e12
 QUANTILES = (0.005, 0.995)
 BINS = 40
+LARGEST = 1e300  # values beyond have differences that leave float64
 FEW_VALUES = 20
 
 
@@ -49,6 +50,11 @@ class Numeric:
     def size(self) -> float:
         """Of the box, in the user's units."""
         return self.high - self.low
+
+    @property
+    def constant(self) -> bool:
+        """Were all values in training the same, as far as float64 can tell? Then the box is wider than their range."""
+        return self.low < self.least and self.most < self.high
 
     @property
     def missing_name(self) -> str:
@@ -101,16 +107,23 @@ def learn_numeric(name: str, values: Any, weights: Any | None, least: float, mos
     values, w = values[there], np.ones(there.sum()) if weights is None else weights[there]
     if not np.isfinite([least, most]).all() or len(values) == 0:
         raise InputError(f"column {name!r} has no value at all: nothing can be learned from it. Drop it.")
+    if max(abs(least), abs(most)) > LARGEST:
+        raise InputError(
+            f"column {name!r} goes from {least:g} to {most:g}, whose differences leave float64; divide it by a power "
+            "of ten, or replace what stands for missing values by NaN."
+        )
     q_low, middle, q_high = np.quantile(values, [QUANTILES[0], 0.5, QUANTILES[1]], method="inverted_cdf", weights=w)
     span = q_high - q_low
     if span > 0:
         low, high = max(least, q_low - span), min(most, q_high + span)
     else:  # (nearly) all the same
         low, high = least, most
-    if not high - low > 1e-12 * max(abs(low), abs(high)):
+    # differences of a few units in the last place are rounding
+    if not high - low > 8 * np.spacing(max(abs(low), abs(high))):
         half = 0.5 * max(abs(low), 1.0)
         low, high = low - half, high + half
-    counts, _ = np.histogram(values, BINS, (low, high), weights=w)
+    # of scaled values, as bins of a narrow box may have edges that float64 cannot tell apart
+    counts, _ = np.histogram((values - low) / (high - low), BINS, (0.0, 1.0), weights=w)
     different = np.unique(values)
     few = len(different) <= min(FEW_VALUES, len(values) / 3) and bool((different == np.floor(different)).all())
     return Numeric(
@@ -133,6 +146,12 @@ def learn_category(name: str, counts: dict[Any, float], order: list[Any]) -> Cat
     rest = sorted((key[1] for key in counts if key not in done), key=lambda label: (isinstance(label, str), label))
     levels = [*known, *rest] + ([None] if _key(None) in counts else [])
     return Category(name, tuple(levels), tuple(counts[_key(label)] for label in levels))
+
+
+def keep_order(labels: list[Any], order: dict[Any, Any]) -> None:
+    """Add labels that are not there yet, by key, in the order that they come."""
+    for label in labels:
+        order.setdefault(_key(label), label)
 
 
 def count_labels(labels: list[Any], places: Any, weights: Any | None, counts: dict[Any, float]) -> None:

@@ -12,6 +12,7 @@ from odvff.data.columns import (
     Numeric,
     count_labels,
     from_words,
+    keep_order,
     learn_category,
     learn_numeric,
     to_words,
@@ -58,6 +59,23 @@ class Schema:
             start += column.width
         return coded
 
+    def refuse_new(self, table: Table) -> None:
+        """Rows that are learned from later must hold nothing that these columns have no effect for."""
+        for i, column in enumerate(self.columns):
+            if isinstance(column, Category):
+                labels, places = _labels(table, i, column)
+                new = np.flatnonzero(column.encode(labels, places)[:, 0] < 0)
+                if len(new):
+                    raise InputError(
+                        f"column {column.name!r} has {_shown(labels[places[new[0]]])} in a later part, which the first "
+                        "part had not; the first part decides the levels: let it hold all of them."
+                    )
+            elif not column.missing and np.isnan(_numbers(table, i)).any():
+                raise InputError(
+                    f"column {column.name!r} misses values in a later part, and none in the first part, which decides "
+                    "whether they have an effect: let it miss some too, or fill them in."
+                )
+
     def design(self, structure: str) -> Design:
         """The terms that these columns call for."""
         numeric, levels, start = [], [], 0
@@ -71,7 +89,22 @@ class Schema:
             start += column.width
         if self.intercept:
             levels.append(LevelsPart(start, self._intercept_name, 1))
-        return Design(tuple(numeric), tuple(levels), structure)
+        design = Design(tuple(numeric), tuple(levels), structure)
+        self._check_effect_names(design)
+        return design
+
+    def _check_effect_names(self, design: Design) -> None:
+        """Effects are known by their names: no column may be called as the effect of another."""
+        gaps = [c for c in self.columns if isinstance(c, Numeric) and c.missing]
+        taken = {c.missing_name: f"what is missing in {c.name!r}" for c in gaps}
+        if design.joint:
+            taken[design.joint_name] = "the joint effect of all numeric columns"
+        for column in self.columns:
+            if column.name in taken:
+                raise InputError(
+                    f"there is a column {column.name!r}, and {taken[column.name]} has an effect of that name; rename "
+                    "one of the columns."
+                )
 
     @property
     def _intercept_name(self) -> str:
@@ -105,6 +138,12 @@ class Schema:
                 f"whole numbers with few different values: {names}; name them in `categorical` to give each value an "
                 "effect of its own"
             )
+        notes += [
+            f"{c.name} is taken as constant: its values go from {c.least!r} to {c.most!r}; drop it, or subtract what "
+            "they have in common if they differ"
+            for c in self.columns
+            if isinstance(c, Numeric) and c.constant
+        ]
         outside = [c for c in self.columns if isinstance(c, Numeric) and (c.least < c.low or c.most > c.high)]
         notes += [
             f"{c.name} has values far out ({c.least:g} to {c.most:g}); its features cover {c.low:g} to {c.high:g}"
@@ -128,7 +167,7 @@ class SchemaBuilder:
         self._kinds: list[str] = []
         self._ranges: dict[int, list[Any]] = {}  # least, most, missing?
         self._counts: dict[int, dict[Any, float]] = {}
-        self._orders: dict[int, list[Any]] = {}
+        self._orders: dict[int, dict[Any, Any]] = {}  # labels by key
         self._keys = np.zeros(0)
         self._sample: dict[int, Any] = {}
         self._weights = np.zeros(0)
@@ -146,8 +185,7 @@ class SchemaBuilder:
             if kind == LABEL:
                 count_labels(*table.factorised(i), weights, self._counts[i])
                 self._check_number_of_levels(i)
-                order = table.order(i)
-                self._orders[i] += [label for label in order if label not in self._orders[i]]
+                keep_order(table.order(i), self._orders[i])
                 continue
             values = _numbers(table, i)
             there = values[~np.isnan(values)]
@@ -173,7 +211,7 @@ class SchemaBuilder:
             kind = LABEL if kind == TEXT else kind
             self._kinds.append(kind)
             if kind == LABEL:
-                self._counts[i], self._orders[i] = {}, []
+                self._counts[i], self._orders[i] = {}, {}
             else:
                 self._ranges[i], self._sample[i] = [np.inf, -np.inf, False], np.zeros(0)
 
@@ -191,10 +229,14 @@ class SchemaBuilder:
         columns: list[Column] = []
         for i, name in enumerate(self._names):
             if self._kinds[i] == LABEL:
-                columns.append(learn_category(name, self._counts[i], self._orders[i]))
+                columns.append(learn_category(name, self._counts[i], list(self._orders[i].values())))
             else:
                 columns.append(learn_numeric(name, self._sample[i], self._weights, *self._ranges[i]))
         return Schema(tuple(columns))
+
+
+def _shown(label: Any) -> str:
+    return "a missing label" if label is None else repr(label)
 
 
 def check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:
@@ -224,11 +266,28 @@ def _chosen(categorical: Any, names: tuple[str, ...]) -> set[int]:
     for column in categorical:
         if isinstance(column, str) and column in names:
             chosen.add(names.index(column))
-        elif isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(names):
-            chosen.add(int(column))
+        elif isinstance(column, int | np.integer) and not isinstance(column, bool):
+            chosen.add(_numbered(int(column), names))
         else:
             raise InputError(f"categorical names {column!r}, which is no column; there are {', '.join(names[:20])}.")
     return chosen
+
+
+def _numbered(column: int, names: tuple[str, ...]) -> int:
+    """The position of a column that is meant by a number: its name, or its position."""
+    places = {names.index(str(column))} if str(column) in names else set()
+    places |= {column} if 0 <= column < len(names) else set()
+    if len(places) == 1:
+        return places.pop()
+    if places:
+        raise InputError(
+            f"categorical names {column}, which is the name of one column and the position of another, "
+            f"{names[column]!r}; give names as text: '{column}' or {names[column]!r}."
+        )
+    raise InputError(
+        f"categorical names {column}, which is neither the name nor the position of a column; there are "
+        f"{', '.join(map(repr, names[:20]))}, counted from 0."
+    )
 
 
 def _numbers(table: Table, i: int) -> Any:

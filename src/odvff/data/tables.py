@@ -1,5 +1,8 @@
 """Any table as named columns of numbers or labels: NumPy arrays, and pandas, polars and Arrow tables by narwhals."""
 
+import datetime
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -8,6 +11,9 @@ import numpy as np
 from odvff.errors import InputError
 
 NUMBER, LABEL, TEXT = "number", "label", "text"
+DATES = (
+    "which are no numbers; turn it into some, such as days since the first one, month or hour of the day, or drop it"
+)
 
 
 class Table(Protocol):
@@ -48,15 +54,35 @@ def as_table(X: Any) -> Table:
     """A table of something that is one: a data frame, or a two-dimensional array of numbers."""
     if nw.dependencies.is_into_dataframe(X):
         try:
-            return FrameTable(nw.from_native(X, eager_only=True))
+            table = FrameTable(nw.from_native(X, eager_only=True))
         except nw.exceptions.DuplicateError as error:
             raise InputError(f"two columns of the table have one name; rename one of them ({error}).") from error
+        _check_different(X, table.names)
+        return table
+    if _is_lazy(X):
+        raise InputError(
+            f"X is a lazy table ({type(X).__name__}), and its rows are needed; call `.collect()` first, or what your "
+            "library has in its place."
+        )
     return ArrayTable(np.asarray(X))
 
 
 def is_frame(X: Any) -> bool:
-    """Is this a data frame, of any make?"""
-    return bool(nw.dependencies.is_into_dataframe(X))
+    """Is this a data frame, of any make, lazy ones too?"""
+    return bool(nw.dependencies.is_into_dataframe(X)) or _is_lazy(X)
+
+
+def _is_lazy(X: Any) -> bool:
+    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+
+
+def _check_different(X: Any, names: tuple[str, ...]) -> None:
+    """Names that are not text may be the same when they become text."""
+    if len(set(names)) == len(names):
+        return
+    first = next(name for name in names if names.count(name) > 1)
+    one, other, *_ = (name for name in X.columns if str(name) == first)
+    raise InputError(f"the columns {one!r} and {other!r} have one name, {first!r}, as text; rename one of them.")
 
 
 class ArrayTable:
@@ -113,19 +139,20 @@ class FrameTable:
         return self._frame[:, column]
 
     def kind(self, column: int) -> str:
-        dtype = self._series(column).dtype
+        series = self._series(column)
+        dtype, native = series.dtype, getattr(series.to_native(), "dtype", series.dtype)
         if dtype.is_numeric():
             return NUMBER
+        if (dtype == nw.Unknown or str(native) == "object") and series.is_null().all():
+            return NUMBER  # nothing at all, of no type
         if dtype in (nw.Categorical, nw.Boolean) or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
             return LABEL
-        if dtype in (nw.String, nw.Object):
+        if dtype == nw.String:
             return TEXT
-        native = getattr(self._series(column).to_native(), "dtype", dtype)
+        if dtype == nw.Object:
+            return _kind_of_objects(series, self._names[column])
         if dtype.is_temporal():
-            raise InputError(
-                f"column {self._names[column]!r} holds dates or times ({native}), which are no numbers; turn it "
-                "into some, such as days since the first one, month or hour of the day, or drop it."
-            )
+            raise InputError(f"column {self._names[column]!r} holds dates or times ({native}), {DATES}.")
         raise InputError(
             f"column {self._names[column]!r} has the type {native}, which is neither a number nor a category; "
             "convert it, or drop it."
@@ -134,7 +161,11 @@ class FrameTable:
     def numbers(self, column: int) -> Any:
         series, name = self._series(column), self._names[column]
         try:
-            values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            if series.dtype == nw.Object:
+                gone = series.is_null().to_list()
+                values = np.array([np.nan if g else float(v) for v, g in zip(series.to_list(), gone, strict=True)])
+            else:
+                values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         except Exception as error:  # each make of table has its own
             raise InputError(f"column {name!r} ({series.dtype}) cannot be read as numbers: {error}.") from error
         return _finite_or_missing(values, name, self._first_row)
@@ -168,6 +199,41 @@ class FrameTable:
 def _first(rows: Any, first_row: int) -> int:
     """The first row of a slice, counted in the whole table."""
     return first_row + (rows.start or 0) if isinstance(rows, slice) else 0
+
+
+def _kind_of_objects(series: nw.Series[Any], name: str) -> str:
+    """What a column of Python objects holds, if it is something to learn from."""
+    values = series.drop_nulls().to_list()
+    if all(isinstance(v, bool | np.bool_) for v in values):
+        return LABEL
+    if all(isinstance(v, Real | Decimal) and not isinstance(v, bool | np.bool_) for v in values):
+        return NUMBER
+    if all(isinstance(v, str) for v in values):
+        return TEXT
+    first = values[0]
+    other = next((v for v in values if type(v) is not type(first)), None)
+    if isinstance(first, datetime.date | datetime.time | datetime.timedelta):
+        raise InputError(f"column {name!r} holds dates or times ({type(first).__name__}), {DATES}.")
+    if isinstance(first, str | bool | Real) and other is not None:
+        raise InputError(
+            f"column {name!r} mixes {type(first).__name__} and {type(other).__name__}, such as {_shown(first)} and "
+            f"{_shown(other)}; give its values one type, or name it in categorical=[{name!r}] to take them as levels."
+        )
+    remedy = "convert them to numbers or a categorical type"
+    if isinstance(first, bytes):
+        remedy = "decode them to text"
+    elif isinstance(first, list | tuple | dict):
+        remedy = "spread them over columns of their own"
+    raise InputError(
+        f"column {name!r} holds {type(first).__name__} objects such as {_shown(first)}, which are neither numbers nor "
+        f"labels; {remedy}, or drop the column."
+    )
+
+
+def _shown(value: Any) -> str:
+    """A value in a message, cut off if it is long."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return repr(value) if len(repr(value)) <= 40 else repr(value)[:40] + "…"
 
 
 def _factorised_one_by_one(series: nw.Series[Any], name: str) -> tuple[list[Any], Any]:
