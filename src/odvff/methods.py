@@ -23,7 +23,7 @@ import numpy as np
 from odvff.checks import matrix, vector, whole
 from odvff.design import Design, NumericPart
 from odvff.errors import InputError
-from odvff.features import Fourier, InducingPoints, Kronecker
+from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.inference import (
     Fit,
     add_inducing,
@@ -34,7 +34,6 @@ from odvff.inference import (
     optimal_posterior,
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
-from odvff.inference.harmonics import TOLERANCE as HARMONICS
 from odvff.journal import Journal, NoJournal
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
@@ -63,7 +62,7 @@ START_ROWS, START_HARMONICS = 2000, 12
 PROBE_ROWS = 40_000
 WORTH = 1e-3  # nats a row that points must bring if nobody asked for them
 JITTER = 1e-6
-SITES_TOLERANCE = 1e-5
+SITES_TOLERANCE = 1e-4  # nats a row, in the last round
 TOLERANCE = 1e-9  # of the bound, in nats a row: a thousandth of a nat in a million rows
 
 
@@ -147,13 +146,16 @@ def fit_rows(
     *,
     likelihood: Any | None = None,
     pseudo_target: Callable[[Any], Any] | None = None,
+    label_noise: float = 0.0,
     progress: Progress = silent,
     journal: Journal = NO_JOURNAL,
 ) -> Named:
     """Fit a design to rows from anywhere; what it has reached is told to `progress` and kept in the `journal`.
 
     Without a likelihood the noise is Gaussian, and y is centred. For another one, `pseudo_target` turns y into numbers
-    that are about as f should be: lengthscales and harmonics start from a Gaussian fit to these.
+    that are about as f should be: lengthscales and harmonics start from a Gaussian fit to these, centred. Their mean
+    says how large an intercept may have to be (a term of one level: the same in every row). `label_noise` is the least
+    variance of the noise on the scale of f, where targets are labels.
     """
     inference = check_method(method, options.inference, gaussian=likelihood is None)
     if not 0 <= options.held_out < 1:
@@ -162,7 +164,7 @@ def fit_rows(
         raise InputError(f"cooling is a share of the steps, from 0 to 1, got {options.cooling!r}; 0.25 is usual.")
     if options.held_out > 0 and inference != "stochastic":
         raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
-    problem = _Problem(rows, design, options, likelihood, pseudo_target, progress, journal)
+    problem = _Problem(rows, design, options, likelihood, pseudo_target, label_noise, progress, journal)
     if method == "exact":
         return problem.exact()
     if method in ("odvff", "vff"):
@@ -181,7 +183,7 @@ def fit_rows(
 
 def choose_terms(rows: RowSource, design: Design, options: Options) -> tuple[Sum, list[str]]:
     """The Fourier terms that a fit to these rows would have, and in words how they were chosen."""
-    return _Problem(rows, design, options, None, None, silent, NO_JOURNAL).fourier_terms()
+    return _Problem(rows, design, options, None, None, 0.0, silent, NO_JOURNAL).fourier_terms()
 
 
 def check_method(method: str, inference: str, *, gaussian: bool) -> str:
@@ -210,21 +212,35 @@ class _Problem:
         options: Options,
         likelihood: Any | None,
         pseudo_target: Callable[[Any], Any] | None,
+        label_noise: float,
         progress: Progress,
         journal: Journal,
     ):
         self.rows, self.design, self.options, self.progress, self.journal = rows, design, options, progress, journal
-        self.likelihood = likelihood
+        self.likelihood, self.label_noise = likelihood, label_noise
         self.pseudo_target = pseudo_target or (lambda y: y)
         self._noise: float | None = None  # where a first look found the kernels of the terms
+        self._level = 0.0  # of f, where targets are on another scale
 
     def _terms(self, n_harmonics: int, design: Design | None = None) -> Sum:
         return (design or self.design).fourier_terms(n_harmonics, self.options.smoothness, self.options.completion)
 
     def _sample(self, n_rows: int) -> tuple[Any, Any, Any]:
-        """Rows by chance, with targets on the scale of f."""
+        """Rows by chance, with centred targets on the scale of f."""
         X, y, weights = self.rows.sample(n_rows)
-        return X, self.pseudo_target(y), weights
+        if self.likelihood is None:
+            return X, y, weights
+        f = self.pseudo_target(y)
+        self._level = float(np.average(f, weights=weights))
+        return X, f - self._level, weights
+
+    def _with_level(self, terms: Sum) -> Sum:
+        """The terms with an intercept that can reach the level of f: a fit to centred targets has no use for one."""
+        if self.likelihood is None:
+            return terms
+        wide = Categorical(max(1.0, self._level**2))
+        constant = [isinstance(t.features, Levels) and t.features.n_levels == 1 for t in terms]
+        return Sum(tuple(replace(t, kernel=wide) if c else t for t, c in zip(terms, constant, strict=True)))
 
     def start(self) -> tuple[Sum, float]:
         """Terms with an effect for each column, and noise, from a quick fit to a sample of the rows."""
@@ -232,19 +248,24 @@ class _Problem:
         terms = self._terms(START_HARMONICS, self.design.alone)
         fit = fit_quietly(terms, collect(terms, [(X, y, weights)]), max_iter=50)
         scale = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)) or 1.0
-        return Sum(tuple(_moderate(term, scale) for term in fit.terms)), max(fit.noise, 1e-4 * scale)
+        started = Sum(tuple(_moderate(term, scale) for term in fit.terms))
+        return self._with_level(started), max(fit.noise, 1e-4 * scale)
 
     def fourier_terms(self) -> tuple[Sum, list[str]]:
         n = self.options.n_harmonics
         if n == "auto":
             X, y, weights = self._sample(PROBE_ROWS)
             self.progress(Step("choosing harmonics", 0, unit="tries"))
-            tolerance = HARMONICS if self.likelihood is None else 2.5 * HARMONICS  # labels say less
             chosen = choose_harmonics(
-                self._terms(START_HARMONICS), X, y, weights=weights, tolerance=tolerance, seed=self.options.seed
+                self._terms(START_HARMONICS),
+                X,
+                y,
+                weights=weights,
+                least_noise=self.label_noise,
+                seed=self.options.seed,
             )
             self._noise = chosen.noise
-            return chosen.terms, [chosen.report]
+            return self._with_level(chosen.terms), [chosen.report]
         n = whole(n, "n_harmonics", at_least=1, remedy="10 is a good start, or 'auto'")
         terms = self._terms(n)
         if self.likelihood is not None:
@@ -336,6 +357,7 @@ class _Problem:
             terms,
             self.likelihood,
             self.rows,
+            rescale=False,  # the kernels come from a first look
             max_rounds=rounds,
             tolerance=SITES_TOLERANCE,
             progress=lambda n, elbo: self.progress(Step("rounds of sites", n, rounds, "rounds", elbo)),

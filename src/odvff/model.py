@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from odvff.data import Category, Numeric, Schema, Table
 from odvff.effects import Centre, Part, centred_effect, part_levels, parts_of
@@ -25,6 +24,7 @@ from odvff.likelihoods.outcomes import Outcome
 from odvff.posterior import Posterior
 from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
 from odvff.rows import slices
+from odvff.threads import one_blas_thread
 
 BLOCK_ROWS = 4096
 GRID, SURFACE = 200, 50
@@ -126,7 +126,7 @@ class Model:
         blocks = list(slices(table.n_rows, block_rows))
         if not blocks:
             return function(np.zeros((0, self.schema.width)))
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             if len(blocks) == 1:
                 return one(blocks[0])
             with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:

@@ -37,7 +37,7 @@ def slices(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
 
 
 def key_generator(seed: int) -> np.random.Generator:
-    """Random keys of rows, one after the other; a stream of their own, as people draw their data with small seeds too."""
+    """Random keys of rows, in a stream of their own: people draw their data with small seeds too."""
     return np.random.default_rng([seed, 0x0DFF])
 
 

@@ -51,7 +51,7 @@ def test_every_make_of_table_is_coded_alike(frame, make):
     assert schema.width == 2 + 1 + 1 + 1
     coded = schema.encode(as_table(MAKES[make](frame)))
     assert np.allclose(coded[:, 0], [0, 0.25, 0.25, 1])  # the missing one takes the median
-    assert coded[:, 1].tolist() == [-1, -1, 0, -1]
+    assert coded[:, 1].tolist() == [1, 1, 0, 1]
     assert [city.levels[int(c)] for c in coded[:, 2]] == ["b", "a", None, "b"]
     assert coded[:, 3].tolist() == [1, 0, 1, 1]
 

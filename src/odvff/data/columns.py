@@ -4,9 +4,9 @@
 far out: it ends no further from the middle 99 % than these are wide, so that a wild value squashes nothing. Values
 outside the box are not cut off: the effect goes on there, back to its prior.
 
-**Missing numbers.** If there were some in training, their rows take the median, and have an effect of their own on top
-(a column of codes, 0 where the value is missing and −1 elsewhere). If there were none, a missing value is infinitely
-far away: the effect has its prior.
+**Missing numbers.** If there were some in training, their rows take the median, and whether a value is there has an
+effect of its own on top (a column of codes, 0 where it is missing and 1 where it is there). If there were none, a
+missing value is infinitely far away: the effect has its prior.
 
 **Categories** become codes 0, 1, …; a missing label is a level if it was one in training. A label never seen has the
 code −1: the effect has its prior.
@@ -69,7 +69,7 @@ class Numeric:
         if gone.any():
             coded[gone, 0] = (self.middle - self.low) / self.size if self.missing else FAR
         if self.missing:
-            coded[:, 1] = np.where(gone, 0.0, -1.0)
+            coded[:, 1] = np.where(gone, 0.0, 1.0)
         return coded
 
     def grid(self, n_points: int) -> Any:

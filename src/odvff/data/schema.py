@@ -83,7 +83,7 @@ class Schema:
             if isinstance(column, Numeric):
                 numeric.append(NumericPart(start, column.name, (0.0, 1.0)))
                 if column.missing:
-                    levels.append(LevelsPart(start + 1, column.missing_name, 1))
+                    levels.append(LevelsPart(start + 1, column.missing_name, 2))
             else:
                 levels.append(LevelsPart(start, column.name, len(column.levels)))
             start += column.width

@@ -3,23 +3,26 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from odvff.checks import whole
+from odvff.checks import positive, whole
 from odvff.data import Schema, Table, TableSource, as_table, learn_schema
 from odvff.data.source import EncodedRows
 from odvff.data.tables import is_frame
-from odvff.design import STRUCTURES
+from odvff.design import STRUCTURES, Design
 from odvff.effects import centre_of
 from odvff.errors import InputError
 from odvff.estimators.summary import Summary, summarise
+from odvff.inference import FitWarning
 from odvff.journal import Journal
-from odvff.likelihoods.named import make_likelihood, parameters_of, pseudo_target
+from odvff.likelihoods.named import LABEL_NOISE, make_likelihood, parameters_of, pseudo_target
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL, Named, Options, check_method, fit_rows
 from odvff.model import Effect, Model, Output
@@ -29,6 +32,9 @@ from odvff.rows import MemoryRows, merged
 CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
 STEPS, ROUNDS, ITERATIONS = 8000, 100, 200
+DEFAULTS = {"method": "odvff", "inference": "auto"}
+MOST_WEIGHT = 1e100
+MANY_FEATURES = 1000
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
@@ -58,17 +64,25 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if hasattr(self, "feature_names_in_"):
             check_names(self.model_.schema.names, table.names)
 
-    def _weights(self, sample_weight: Any, table: Table) -> Any | None:
-        """Weights of the rows, or None if all are 1."""
+    def _weighted(self, table: Table, y: Any, sample_weight: Any) -> tuple[Table, Any, Any | None]:
+        """Rows, targets and weights without rows of weight zero; no weights if all are 1."""
         if sample_weight is None:
-            return None
+            return table, y, None
         weights = _check_sample_weight(sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64)
         if (weights < 0).any():
             i = int(np.argmin(weights))
             raise InputError(
                 f"sample_weight has {weights[i]:g} in row {i}; weights count how often a row is there, so from 0 up."
             )
-        return None if (weights == 1).all() else weights
+        if weights.max() > MOST_WEIGHT / len(weights):
+            raise InputError(
+                f"sample_weight goes up to {weights.max():g}, and sums of it leave float64; divide the weights by a "
+                "power of ten."
+            )
+        if not weights.all():
+            keep = np.flatnonzero(weights)
+            table, y, weights = table.take(keep), y[keep], weights[keep]
+        return table, y, None if (weights == 1).all() else weights
 
     # fitting
 
@@ -76,6 +90,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """The arguments of the constructor, checked, in the words of `odvff.methods`."""
         if self.structure not in STRUCTURES:
             raise InputError(f"structure must be 'additive' or 'separable', got {self.structure!r}.")
+        if not isinstance(self.completion, bool | np.bool_):
+            raise InputError(f"completion must be True or False, got {self.completion!r}.")
+        positive(self.learning_rate, "learning_rate", "0.01 is usual")
+        if positive(self.natural_step, "natural_step", "0.1 is usual") > 1:
+            raise InputError(f"natural_step must be up to 1, got {self.natural_step!r}; 0.1 is usual.")
         n_gamma, n_beta = self._points()
         limit = {"stochastic": STEPS, "sites": ROUNDS}.get(inference, ITERATIONS)
         if self.max_iter is not None:
@@ -101,8 +120,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         n = self.n_inducing
         if isinstance(n, str) and n == "auto":
             return "auto" if self.method == "odvff" else POINTS, POINTS
-        least = 0 if self.method == "odvff" else 2
+        least = 2 if self.method in ("odvgp", "svgp", "sgpr") else 0
         n = whole(n, "n_inducing", at_least=least, remedy="or 'auto', which takes as many as pay")
+        if n and self.method in ("vff", "exact"):
+            raise InputError(
+                f"method {self.method!r} has no inducing points to choose, and n_inducing is {n}; leave it to 'auto', "
+                "or use method='odvff'."
+            )
         return (n - n // 2, n // 2) if self.method == "odvgp" else (n, max(n, 1))
 
     def _seed(self) -> int:
@@ -131,19 +155,45 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Output, str]:
         """One posterior, and the inference it was found by."""
         name = outcome.likelihood
-        inference = check_method(self.method, self.inference, gaussian=name == "gaussian")
-        named = fit_rows(
+        inference = self._checked_inference(gaussian=name == "gaussian")
+        options, design = self._options(inference), schema.design(self.structure)
+        self._warn_of_many_features(options, design, rows.n_rows)
+        fit = warnings_of_estimators(outcome.shift)(fit_rows)
+        named = fit(
             self.method,
             rows,
-            schema.design(self.structure),
-            self._options(inference),
+            design,
+            options,
             likelihood=None if name == "gaussian" else make_likelihood(name, **outcome.parameters),
             pseudo_target=lambda values: pseudo_target(name, values),
+            label_noise=LABEL_NOISE.get(name, 0.0),
             progress=progress,
             journal=journal,
         )
         X, _, weights = rows.sample(CENTRE_ROWS)
         return self._output(named, X, weights, outcome, label), inference
+
+    def _checked_inference(self, *, gaussian: bool) -> str:
+        """The inference that is to be used, if method and inference are names that go together."""
+        for what in ("method", "inference"):
+            if not isinstance(getattr(self, what), str):
+                raise InputError(f"{what} must be a name, such as {DEFAULTS[what]!r}, got {getattr(self, what)!r}.")
+        return check_method(self.method, self.inference, gaussian=gaussian)
+
+    def _warn_of_many_features(self, options: Options, design: Design, n_rows: int) -> None:
+        """A fit with many times more features than rows takes long, and nobody would know why."""
+        harmonics = options.n_harmonics
+        if self.method not in ("odvff", "vff") or not isinstance(harmonics, int | np.integer):
+            return
+        each, columns = 2 * int(harmonics) + 1, len(design.numeric)
+        n = each**columns if design.joint else each * columns
+        if n > max(MANY_FEATURES, 2 * n_rows):
+            warnings.warn(
+                f"n_harmonics={harmonics} makes {n:,} features for {n_rows:,} rows, which takes long and brings "
+                "little; n_harmonics='auto' takes as many as the data call for.",
+                FitWarning,
+                stacklevel=5,
+            )
 
     def _output(self, named: Named, X: Any, weights: Any | None, outcome: Outcome, label: Any) -> Output:
         """The output of a fit, centred on these rows."""
@@ -194,17 +244,21 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return model, self._table(X, reset=False)
 
     def _which(self, label: Any) -> int:
+        if label is not None:
+            raise InputError(f"label is for classes, which a regression has not, got {label!r}; leave it out.")
         return 0
 
     @property
     def n_iter_(self) -> int:
         """Iterations, rounds or steps that the fit took."""
-        return max(1, *(len(output.history) for output in self._model().outputs), 1)
+        return max(1, max(len(output.history) for output in self._model().outputs))
 
     @property
-    def intercept_(self) -> float:
-        """What all effects are added to."""
-        return self._model().intercept()
+    def intercept_(self) -> Any:
+        """What all effects are added to; for more than two classes an array, one for each."""
+        model = self._model()
+        intercepts = [model.intercept(i) for i in range(len(model.outputs))]
+        return intercepts[0] if len(intercepts) == 1 else np.array(intercepts)
 
     def effects(self, X: Any = None, *, label: Any = None) -> dict[str, Effect]:
         """What each term adds to the prediction, by name: mean, standard deviation and 95 % band, centred.
@@ -263,6 +317,26 @@ def seed_of(random_state: Any) -> int:
     if random_state is None:
         return 0
     return whole(random_state, "random_state", at_least=0, remedy="give a whole number, or None")
+
+
+@contextmanager
+def warnings_of_estimators(level: float) -> Iterator[None]:
+    """Warnings of a fit in the words and units that estimators have, when it has ended; `level` is the mean of y."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FitWarning)
+        yield
+    seen = set()
+    for w in caught:
+        text = str(w.message).replace("`max_rounds`", "`max_iter`")
+        if text.startswith("y is constant"):  # of standardised y, and as often as a fit begins
+            text = (
+                f"y is constant ({level:g}), as far as float64 can tell: there is nothing to explain, and the noise "
+                "ends near nothing. Check the target column."
+            )
+        if text not in seen:
+            seen.add(text)
+            message = FitWarning(text) if w.category is FitWarning else w.message
+            warnings.warn_explicit(message, w.category, w.filename, w.lineno)
 
 
 class _Lines:

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
 from odvff.data import MemorySource, TableSource
 from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator, name_of
+from odvff.estimators.targets import labels_of, plain
 from odvff.journal import Journal
 from odvff.likelihoods.named import CLASSIFICATION
 from odvff.likelihoods.outcomes import Outcome
@@ -99,12 +99,9 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         self._check_likelihood()
         table, name = self._table(X, reset=True), name_of(y)
-        y = _labels(y)
+        y = labels_of(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
-        weights = self._weights(sample_weight, table)
-        if weights is not None and not weights.all():
-            keep = np.flatnonzero(weights)
-            table, y, weights = table.take(keep), y[keep], weights[keep]
+        table, y, weights = self._weighted(table, y, sample_weight)
         return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
 
     def fit_source(
@@ -126,21 +123,22 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             classes[:] = [np.unique(np.concatenate([*classes, y]))]
 
         schema = self._learn(source, look, progress).with_intercept()
-        self.classes_ = classes[0]
-        if len(self.classes_) < 2:
+        (found,) = classes
+        if len(found) < 2:
             raise InputError(
-                f"y holds one class only, {self.classes_[0]!r} (the number of classes has to be greater than one); "
+                f"y holds one class only, {plain(found[0])!r} (the number of classes has to be greater than one); "
                 "check the target column, and weights of zero."
             )
-        wanted = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+        wanted = [1] if len(found) == 2 else list(range(len(found)))
         outputs, inference = [], ""
         for c in wanted:
-            label = self.classes_[c]
+            label = plain(found[c])
             rows = self._rows(schema, source, lambda y, label=label: (y == label).astype(np.float64))  # type: ignore[misc]
             told = _of_class(progress, label) if len(wanted) > 1 else progress
             outcome = Outcome(self.likelihood, {})
             output, inference = self._fit_output(schema, rows, outcome, label, told, journal.within(f"class {c}"))
             outputs.append(output)
+        self.classes_ = found
         self.model_ = Model(
             schema, self.structure, self.method, inference, source.n_rows, tuple(outputs), target=source.target
         )
@@ -176,13 +174,13 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def log_predictive_density(self, X: Any, y: Any) -> Any:
         """log P(y) at every row: how well the model foresaw it."""
-        log_p, y = self.predict_log_proba(X), _labels(y)
+        log_p, y = self.predict_log_proba(X), labels_of(y)
         check_consistent_length(log_p, y)
         places = np.searchsorted(self.classes_, y)
         known = places < len(self.classes_)
         known[known] = self.classes_[places[known]] == y[known]
         if not known.all():
-            raise InputError(f"y has the label {y[~known][0]!r}, which was not there in training.")
+            raise InputError(f"y has the label {plain(y[~known][0])!r}, which was not there in training.")
         return log_p[np.arange(len(y)), places]
 
     def _which(self, label: Any) -> int:
@@ -192,7 +190,13 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         for i, output in enumerate(outputs):
             if label is not None and output.label == label:
                 return i
-        raise InputError(f"label must be one of {[o.label for o in outputs]}, got {label!r}.")
+        known = [plain(c) for c in self.classes_]
+        if len(outputs) == 1 and label in known:
+            raise InputError(
+                f"with two classes f is that of {outputs[0].label!r}, and {plain(label)!r} is where it is low: leave "
+                "label out, and turn the signs."
+            )
+        raise InputError(f"label must be one of {known}, got {plain(label)!r}.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -203,18 +207,3 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 def _of_class(progress: Progress, label: Any) -> Progress:
     """Tells which class it is about."""
     return lambda step: progress(replace(step, stage=f"class {label}: {step.stage}"))
-
-
-def _labels(y: Any) -> Any:
-    """Labels as an array of one dimension, none of them missing."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f":
-        if np.isinf(y).any():
-            raise InputError(f"Input y contains infinity, first in row {int(np.argmax(np.isinf(y)))}; drop such rows.")
-        missing = np.isnan(y)
-    else:
-        missing = np.array([v is None or v != v for v in y]) if y.dtype.kind == "O" else np.zeros(len(y), dtype=bool)
-    if missing.any():
-        raise InputError(f"Input y contains NaN, first in row {int(np.argmax(missing))}; drop such rows.")
-    check_classification_targets(y)
-    return y

@@ -36,6 +36,7 @@ class Parts:
 
     def added(self, table: Table, y: Any, weights: Any | None) -> "Parts":
         """With the rows of one more part."""
+        self.schema.refuse_new(table)
         source = MemorySource(table, (y - self.shift) / self.scale, weights)
         statistics = collect(self.terms, EncodedRows(self.schema, source).chunks())
         rng = key_generator(self.seed)

@@ -5,15 +5,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_y, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from odvff.checks import positive
 from odvff.data import MemorySource, Schema, Table, TableSource
 from odvff.data.source import EncodedRows
 from odvff.errors import InputError
-from odvff.estimators.base import TableEstimator, name_of, seed_of
+from odvff.estimators.base import TableEstimator, name_of, seed_of, warnings_of_estimators
 from odvff.estimators.parts import Parts
-from odvff.estimators.units import Units
+from odvff.estimators.targets import numbers_of
+from odvff.estimators.units import TargetMoments, Units, robust_units, units_of
 from odvff.inference import fit_collapsed
 from odvff.journal import Journal
 from odvff.likelihoods.named import REGRESSION
@@ -22,6 +23,8 @@ from odvff.methods import NO_JOURNAL, Named, choose_terms
 from odvff.model import Model
 from odvff.progress import Progress, Step, silent
 from odvff.rows import MemoryRows
+
+MIDDLE_ROWS = 20_000
 
 
 class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
@@ -104,8 +107,6 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
         """Learn from the rows of X and their targets y; weights count how often a row is there."""
-        if hasattr(self, "_parts"):
-            del self._parts
         name = name_of(y)
         table, y, weights = self._checked(X, y, sample_weight, reset=True)
         return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
@@ -117,27 +118,31 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
         `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
         """
-        if hasattr(self, "_parts"):
-            del self._parts
         self._check_likelihood()
         self._fit(source, progress, journal)
         self._know_columns()
         return self
 
     def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> "ODVFFRegressor":
-        units = Units(counts=self.likelihood == "poisson")
-        schema = self._learn(source, units.add, progress)
+        moments = TargetMoments(counts=self.likelihood == "poisson")
+        schema = self._learn(source, moments.add, progress)
         if self.likelihood == "poisson":
             schema, outcome = schema.with_intercept(), Outcome("poisson", {})
             rows = self._rows(schema, source)
         else:
             start = {"degrees_of_freedom": 4.0, "scale": 0.5} if self.likelihood == "student-t" else {}
-            rows, units = self._standardised(schema, source, units)
-            outcome = Outcome(self.likelihood, start, units.mean, units.spread)
+            if self.likelihood == "student-t":  # outliers own the mean and the standard deviation
+                units = robust_units(*source.sample(MIDDLE_ROWS)[1:])
+                rows = self._rows(schema, source, units.standardised)
+            else:
+                rows, units = self._standardised(schema, source, moments.units())
+            outcome = Outcome(self.likelihood, start, units.middle, units.spread)
         output, inference = self._fit_output(schema, rows, outcome, None, progress, journal)
         self.model_ = Model(
             schema, self.structure, self.method, inference, source.n_rows, (output,), target=source.target
         )
+        if hasattr(self, "_parts"):
+            del self._parts
         return self
 
     def _standardised(
@@ -148,8 +153,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             return self._rows(schema, source, units.standardised), units
         rows = self._rows(schema, source)
         _, y, weights = rows.everything()
-        units = Units()
-        units.add(y, weights)
+        units = units_of(y, weights)
         return rows.with_targets(units.standardised(y)), units  # type: ignore[union-attr]
 
     def _check_likelihood(self) -> None:
@@ -162,13 +166,9 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         self._check_likelihood()
         table = self._table(X, reset=reset)
-        y = _targets(y)
+        y = numbers_of(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
-        weights = self._weights(sample_weight, table)
-        if weights is not None and not weights.all():
-            keep = np.flatnonzero(weights)
-            table, y, weights = table.take(keep), y[keep], weights[keep]
-        return table, y, weights
+        return self._weighted(table, y, sample_weight)
 
     # in parts
 
@@ -185,9 +185,9 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
         """Learn from some more rows, as if all had been there at once.
 
-        The first part decides how columns are coded (boxes, levels) and how many harmonics there are, so let it be a
-        fair one; rows outside the boxes are dealt with exactly. No rows are kept, but for those outside; so there are
-        no inducing points.
+        The first part decides how columns are coded (boxes, levels, whether values may be missing) and how many
+        harmonics there are, so let it be a fair one; rows outside the boxes are dealt with exactly. No rows are kept,
+        but for those outside; so there are no inducing points.
         """
         if self.n_inducing not in ("auto", 0):
             raise InputError(
@@ -195,37 +195,43 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
                 f"{self.n_inducing!r}."
             )
         first = not hasattr(self, "_parts")
+        if first and hasattr(self, "model_"):
+            raise InputError(
+                "partial_fit goes on from partial_fit, and this model was fitted at once or loaded, without the sums "
+                "that rows are added to; begin with partial_fit, or `clone` the estimator for a new model."
+            )
         table, y, weights = self._checked(X, y, sample_weight, reset=first)
         parts = self._first_part(table, y, weights) if first else self._parts
-        self._parts = parts.added(table, y, weights)
-        self._refit()
+        parts = parts.added(table, y, weights)
+        # both or none: an interrupt on the way leaves what was there
+        self.model_, self._parts = self._model_of(parts), parts
         return self
 
     def _first_part(self, table: Table, y: Any, weights: Any | None) -> Parts:
         """How columns are coded, and how many harmonics they have."""
-        source, units = MemorySource(table, y, weights, self._seed()), Units()
-        schema = self._learn(source, units.add)
-        rows, units = self._standardised(schema, source, units)
+        source, moments = MemorySource(table, y, weights, self._seed()), TargetMoments()
+        schema = self._learn(source, moments.add)
+        rows, units = self._standardised(schema, source, moments.units())
         options = self._options("collapsed")
         terms, report = choose_terms(rows, schema.design(self.structure), options)
         if self.method == "odvff":
             report.append("no inducing points: fitting in parts keeps no rows for them")
-        return Parts(schema, terms, tuple(report), units.mean, units.spread, options.seed)
+        return Parts(schema, terms, tuple(report), units.middle, units.spread, options.seed)
 
-    def _refit(self) -> None:
+    def _model_of(self, parts: Parts) -> Model:
         """The model of all parts so far."""
-        parts = self._parts
         statistics, shift, scale = parts.standardised()
         options, progress = self._options("collapsed"), self._progress()
-        fit = fit_collapsed(
-            parts.terms,
-            statistics,
-            max_iter=options.max_iter,
-            progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
-        )
+        with warnings_of_estimators(shift):
+            fit = fit_collapsed(
+                parts.terms,
+                statistics,
+                max_iter=options.max_iter,
+                progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
+            )
         outcome = Outcome("gaussian", {}, shift, scale)
         output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, outcome, None)
-        self.model_ = Model(parts.schema, self.structure, self.method, "collapsed", parts.n_rows, (output,))
+        return Model(parts.schema, self.structure, self.method, "collapsed", parts.n_rows, (output,))
 
     # asking
 
@@ -239,8 +245,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         return (mean, std) if return_std else mean
 
     def predict_latent(self, X: Any) -> tuple[Any, Any]:
-        """Mean and standard deviation of f: of y without its noise; with likelihood='poisson', of the log of the "
-        "rate."""
+        """Mean and standard deviation of f: of y without its noise; with likelihood='poisson' of the log-rate."""
         model, table = self._seen(X)
         outcome = model.outputs[0].outcome
         mean, variance = model.latent(table)
@@ -269,7 +274,10 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         return model.outputs[0].outcome.log_density(y, *model.latent(table))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
-        """Draws of y at the rows of X, (N, n_samples), joint in f."""
+        """Draws of y at the rows of X, (N, n_samples), joint in f.
+
+        Up to 1000 rows exactly so; for more, f is drawn as functions that are evaluated in blocks of rows.
+        """
         model, table = self._seen(X)
         rng = np.random.default_rng(seed_of(random_state))
         f = model.samples(table, n_samples, int(rng.integers(2**31)))
@@ -277,7 +285,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     def _seen_with_targets(self, X: Any, y: Any) -> tuple[Model, Table, Any]:
         model, table = self._seen(X)
-        y = _targets(y)
+        y = numbers_of(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
         return model, table, y
 
@@ -285,12 +293,3 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _targets(y: Any) -> Any:
-    """y as float64 of one dimension, without NaN."""
-    y = np.asarray(y)
-    if y.dtype.kind not in "OSUMmV" and np.isnan(np.asarray(y, dtype=np.complex128)).any():
-        i = int(np.argmax(np.isnan(np.asarray(y, dtype=np.float64)).ravel()))
-        raise InputError(f"Input y contains NaN, first in row {i}; drop such rows, or fill them in.")
-    return np.asarray(_check_y(y, y_numeric=True, estimator="ODVFFRegressor"), dtype=np.float64)

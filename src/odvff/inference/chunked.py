@@ -19,7 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from odvff.arrays import in_double_precision
 from odvff.checks import matrix, positive, vector, whole
@@ -31,6 +30,7 @@ from odvff.likelihoods import GaussianNoise
 from odvff.linalg import Dense
 from odvff.posterior import Posterior
 from odvff.terms import Sum, Term
+from odvff.threads import one_blas_thread
 
 JITTER = 1e-10
 WIDEST = 20.0
@@ -214,7 +214,7 @@ def fit_chunked(
     message = "interrupted"
     try:
         options = {"maxiter": max_iter, "ftol": 1e-10, "gtol": 1e-6}
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             result = minimize(
                 loss, start, jac=True, method="L-BFGS-B", bounds=limits, callback=callback, options=options
             )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from odvff.checks import whole
 from odvff.errors import InputError
@@ -16,6 +15,7 @@ from odvff.posterior import Posterior
 from odvff.statistics import Statistics
 from odvff.statistics.basis import orthogonal, signature
 from odvff.terms import Sum, Term
+from odvff.threads import one_blas_thread
 
 # bounds: lengthscales relative to the box; variances and noise relative to the variance of y
 LENGTHSCALE = (1e-3, 1e2)
@@ -72,7 +72,7 @@ def fit_collapsed(
         raise InputError("the sums over the rows overflow; scale y (and weights) to numbers near 1 first.")
     scale = scale_of(statistics.mean(output), statistics.variance(output))
     run = _Run(bound, statistics.weight, progress)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         try:
             start = _start(run, scale, noise)
             rng = np.random.default_rng(seed)

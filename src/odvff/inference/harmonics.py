@@ -46,13 +46,15 @@ def choose_harmonics(
     tolerance: float = TOLERANCE,
     max_harmonics: int = 192,
     max_features: int | None = None,
+    least_noise: float = 0.0,
     seed: int = 0,
 ) -> Harmonics:
     """Choose the harmonics of Fourier and Kronecker terms; those they come with do not matter.
 
     At most `max_harmonics` in a column and about `max_features` in all, by default twice as many as rows and at most
     1000. The noise is the yardstick: all terms together may leave out `tolerance` times its variance, a
-    quarter of that if there are more than 4000 rows.
+    quarter of that if there are more than 4000 rows. Where y only stands in for labels, the noise in it is not that of
+    the labels, of which `least_noise` is known.
     """
     terms = Sum.of(terms)
     X = matrix(X, "X")
@@ -72,14 +74,14 @@ def choose_harmonics(
     noise: float | None = None
     for _ in range(ROUNDS):
         fit = _fitted(terms, few, noise)
-        wanted, limited = _wanted(fit, few, tolerance, most)
+        wanted, limited = _wanted(fit, few, tolerance, most, least_noise)
         more = [_harmonics(new) > _harmonics(old) for new, old in zip(wanted, terms, strict=True)]
         terms, noise = wanted, fit.noise
         if not any(more):
             break
     if len(X) > SAMPLE_ROWS:
         fit = _grown(terms, fit.noise, many, most, max_features)
-        terms, limited = _wanted(fit, many, tolerance, most)
+        terms, limited = _wanted(fit, many, tolerance, most, least_noise)
     return Harmonics(terms, fit.noise, _report(terms, limited))
 
 
@@ -103,9 +105,11 @@ def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None) -> Fit:
     return fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50, noise=noise)
 
 
-def _wanted(fit: Fit, rows: tuple[Any, Any, Any], tolerance: float, most: dict[int, int]) -> tuple[Sum, list[str]]:
+def _wanted(
+    fit: Fit, rows: tuple[Any, Any, Any], tolerance: float, most: dict[int, int], least_noise: float
+) -> tuple[Sum, list[str]]:
     """The terms of a fit with the harmonics that they call for, and the names of those for which there are too few."""
-    allowed = fit.noise * tolerance / len(fit.terms)
+    allowed = max(fit.noise, least_noise) * tolerance / len(fit.terms)
     X, shares = rows[0][:RESIDUAL_ROWS], None if rows[2] is None else rows[2][:RESIDUAL_ROWS]
     wanted, limited = [], []
     for term in fit.terms:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from odvff.arrays import cholesky, solve_triangular
 from odvff.checks import matrix, whole
@@ -23,6 +22,7 @@ from odvff.inference.fit import Fit
 from odvff.posterior import Posterior
 from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum
+from odvff.threads import one_blas_thread
 
 BLOCK_ROWS = 4096
 SAMPLE_ROWS = 3000
@@ -92,7 +92,7 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     psi_gamma, lift = beyond_beta(terms, C, gamma)
     n = C.size
     gram, projection = np.zeros((n + lift.shape[1],) * 2), np.zeros(n + lift.shape[1])
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for X, y, w in _blocks(chunks):
             psi = C.solve(terms.Kuf(X))
             rho = lift.T @ (terms.covariance(gamma, X) - psi_gamma.T @ psi)

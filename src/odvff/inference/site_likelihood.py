@@ -4,6 +4,7 @@ Of one process f, or of two (GPJax's heteroscedastic Gaussian): marginals come a
 Compiled once for a kind of likelihood, as all blocks of rows are filled up to one length.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from odvff.inference.trainable import Recipe, take_apart
 from odvff.likelihoods import GaussianNoise, expected_log_density
 
 BLOCK_ROWS = 4096
+NEARLY = 1e-6  # the variance of what is as good as known
 
 
 class SiteLikelihood:
@@ -53,13 +55,25 @@ class SiteLikelihood:
         kinds = (GaussianNoise, gl.Gaussian, gl.StudentT, gl.HeteroscedasticGaussian)
         return isinstance(self.likelihood(self.start), kinds)
 
-    def level(self, flat: Any, sample: tuple[Any, ...]) -> float:
-        """The constant f, of a few dozen, that suits the rows best."""
+    def first_guess(self, flat: Any, sample: tuple[Any, ...]) -> Callable[[Any, Any], tuple[Any, Any]]:
+        """Mean and variance of f at rows with targets y, given the variance of its prior: where the first sites are.
+
+        Counts tell their own level: from a constant one, a step as long as they call for would overshoot by far. For
+        other likelihoods it is the constant, of a few dozen, that suits the rows best.
+        """
+        import gpjax.likelihoods as gl
+
+        if isinstance(self.likelihood(self.start), gl.Poisson):
+            return lambda y, variance: (np.log(y + 0.5), np.full(len(y), NEARLY))
+        level = self._level(flat, sample)
+        return lambda y, variance: (np.full(len(y), level), variance)
+
+    def _level(self, flat: Any, sample: tuple[Any, ...]) -> float:
         if self.takes_real_numbers:
             return 0.0
         few = slice(0, BLOCK_ROWS)
         y, w = sample[0][few], sample[1][few]
-        nearly = np.full((1, len(y)), 1e-6)
+        nearly = np.full((1, len(y)), NEARLY)
         candidates = np.append(np.linspace(-10, 10, 41), np.log(np.maximum(y.mean(), 1e-3)))
         values = [self.expectations(flat, y, w, np.full((1, len(y)), c), nearly)[0] for c in candidates]
         return float(candidates[np.nanargmax(values)]) if np.isfinite(values).any() else 0.0

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from odvff.arrays import Array
 from odvff.checks import whole
@@ -41,6 +40,7 @@ from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
 from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum, Term
+from odvff.threads import one_blas_thread
 
 SAMPLE_ROWS, WARM_UP = 1_000_000, 3
 KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
@@ -85,6 +85,7 @@ def fit_sites(
     *,
     noise_terms: Sum | Iterable[Term] | None = None,
     train: bool = True,
+    rescale: bool = True,
     max_rounds: int = 50,
     tolerance: float = 1e-6,
     progress: Callable[[int, float], None] | None = None,
@@ -94,6 +95,8 @@ def fit_sites(
 
     The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process. Ends
     when a round raises the ELBO by less than `tolerance` nats a row. Interrupting (Ctrl-C) returns what was reached.
+    With `rescale`, training starts with variances that add up to that of y, where y is on the scale of f; leave it off
+    for kernels that are a good start already, or where outliers own the variance.
 
     Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are many. With a
     `journal`, a run that was broken off goes on after its last round there.
@@ -104,19 +107,17 @@ def fit_sites(
     model = SiteLikelihood(likelihood, len(originals))
     latents = [_Latent(t, rows, centred=i > 0) for i, t in enumerate(originals)]
     message = f"the limit of {max_rounds} rounds"
-    with threadpool_limits(1, user_api="blas"):
-        # hyper-parameters start on the scale of y, if they are to be trained at all
-        scale = rows.variance if train and model.takes_real_numbers else None
+    with one_blas_thread():
+        scale = rows.variance if train and rescale and model.takes_real_numbers else None
         starts = [latents[0].start(0.0, scale)] + [latent.start(np.log(rows.variance / 2)) for latent in latents[1:]]
         guess = _Guess(tuple(starts), model.start)
         kept = _read(journal, guess)
         if kept is None:
             elbo, fresh = _round(latents, model, rows, guess)
-            # the prior may be far from the rows (counts of a thousand): take the first sites at their level
-            level = model.level(guess.likelihood, fresh.sample)
-            first = replace(guess.latents[0], offset=level)
-            at_level, fresh = _round(latents, model, rows, replace(guess, latents=(first, *guess.latents[1:])))
-            if not np.isfinite(at_level):
+            # the prior may be far from the rows (counts of a thousand): take the first sites near them
+            there = model.first_guess(guess.likelihood, fresh.sample)
+            near, fresh = _round(latents, model, rows, guess, there)
+            if not np.isfinite(near):
                 raise NumericalError(
                     "the expected log-likelihood is not finite; the likelihood may not suit y (counts for Poisson, 0 "
                     "and 1 for Bernoulli)."
@@ -344,16 +345,29 @@ def _next(
     return _Guess(tuple(latent.next(guess, sites, step, kernels) for latent, guess, sites in processes), flat)
 
 
-def _round(latents: list[_Latent], model: SiteLikelihood, rows: _Data, now: _Guess) -> tuple[float, _Fresh]:
-    """The ELBO of a guess, and the statistics of the sites at its marginals.
+def _round(
+    latents: list[_Latent],
+    model: SiteLikelihood,
+    rows: _Data,
+    now: _Guess,
+    there: Callable[[Any, Any], tuple[Any, Any]] | None = None,
+) -> tuple[float, _Fresh]:
+    """The ELBO of a guess, and the statistics of the sites at its marginals (with the first process as if it were
+    `there`, for the very first sites).
 
     A guess that overshoots may give values that are not finite; they are not used, and no cause for a warning.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _pass(latents, model, rows, now)
+        return _pass(latents, model, rows, now, there)
 
 
-def _pass(latents: list[_Latent], model: SiteLikelihood, rows: _Data, now: _Guess) -> tuple[float, _Fresh]:
+def _pass(
+    latents: list[_Latent],
+    model: SiteLikelihood,
+    rows: _Data,
+    now: _Guess,
+    there: Callable[[Any, Any], tuple[Any, Any]] | None,
+) -> tuple[float, _Fresh]:
     """One pass over the rows.
 
     Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved.
@@ -366,6 +380,8 @@ def _pass(latents: list[_Latent], model: SiteLikelihood, rows: _Data, now: _Gues
     for x, y, weights, chosen in rows.blocks():
         marginals = [_marginals(t, C, guess, x) for t, C, guess in zip(terms, factors, now.latents, strict=True)]
         means, variances = (np.stack(part) for part in zip(*marginals, strict=True))
+        if there is not None:
+            means[0], variances[0] = there(y, variances[0])
         value, a, b = model.expectations(now.likelihood, y, weights, means, variances)
         total += value
         sample.append((y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]))

@@ -14,7 +14,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from odvff.arrays import in_double_precision
 from odvff.checks import matrix, positive, vector, whole
@@ -24,6 +23,7 @@ from odvff.inference.trainable import concrete, named_like, take_apart, take_ter
 from odvff.likelihoods import log_predictive_density
 from odvff.posterior import Posterior
 from odvff.terms import Sum, Term
+from odvff.threads import one_blas_thread
 
 LEAST_CAUTION = 1e-9
 
@@ -194,7 +194,7 @@ class Trainer:
         held_out = None if held_out is None else _checked_rows(held_out)
         message = f"{n_steps} steps"
         try:
-            with threadpool_limits(1, user_api="blas"):
+            with one_blas_thread():
                 for Xs, ys, n in _stacked(batches, now.step, n_steps, self.block, self._n_columns):
                     now = self._scored(self._advance(now, Xs, ys, n), held_out)
                     if on_block is not None and on_block(now):

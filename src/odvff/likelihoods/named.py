@@ -11,6 +11,9 @@ from odvff.likelihoods.gaussian import GaussianNoise
 
 REGRESSION = ("gaussian", "student-t", "poisson")
 CLASSIFICATION = ("probit", "logit")
+OUTLIER = 6.0
+# the variance of what a label leaves open, on the scale of its pseudo target: f is known no better from one row
+LABEL_NOISE = {"probit": 1.0, "logit": 1.7**2}
 PARAMETERS = {"gaussian": ("variance",), "student-t": ("degrees_of_freedom", "scale")}
 
 
@@ -47,9 +50,8 @@ def parameters_of(name: str, likelihood: Any) -> dict[str, float]:
 def pseudo_target(name: str, y: Any) -> Any:
     """Numbers that are about as f should be, for a first look by Gaussian means."""
     if name == "poisson":
-        f = np.log(y + 0.5)
-    elif name in CLASSIFICATION:
-        f = (2.0 * y - 1.0) * (1.0 if name == "probit" else 1.7)
-    else:
-        return y
-    return f - f.mean()
+        return np.log(y + 0.5)
+    if name in CLASSIFICATION:
+        return (2.0 * y - 1.0) * (1.0 if name == "probit" else 1.7)
+    # of standardised y: what lies far out says nothing about how smooth f is
+    return np.clip(y, -OUTLIER, OUTLIER)

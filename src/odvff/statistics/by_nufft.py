@@ -18,7 +18,6 @@ from typing import Any
 
 import finufft
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.features.orthogonal import OrthogonalFourier
@@ -26,6 +25,7 @@ from odvff.kernels import matern, separable
 from odvff.statistics.basis import fill_features
 from odvff.statistics.remainders import remainders
 from odvff.terms import Sum, Term
+from odvff.threads import one_blas_thread
 
 # Of the sums: with 1e-9 the entries are right to 2e-11 √(A_ii A_jj), and fits of a million rows agree with those by
 # products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing.
@@ -42,7 +42,7 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
     def rows(s: slice) -> tuple[Any, Any, Any]:
         return X[s], Y[s], None if weights is None else weights[s]
 
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         # long jobs first: the short ones fill the gap if a core is slower than the others
         large = [
             pool.submit(_several_columns, terms, layout, *rows(s), tolerance)

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from odvff.statistics.basis import fill_features
 from odvff.terms import Sum
+from odvff.threads import one_blas_thread
 
 # long calls are few; 32 MB of features at a time
 MOST_ROWS, LEAST_ROWS, BLOCK_ENTRIES = 8192, 512, 2**22
@@ -22,7 +22,7 @@ def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_thread
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
     edges = np.linspace(0, len(X), n_threads + 1).astype(int)
     pieces = [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         sums = pool.map(lambda s: _sum(terms, X[s], Y[s], None if weights is None else weights[s]), pieces)
         return sum(sums)
 
