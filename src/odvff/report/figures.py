@@ -1,0 +1,101 @@
+"""A figure for the page: a picture in Plotly's JSON schema, and the same in words and as a table.
+
+Figures are plain dictionaries, as importing Plotly's classes takes longer than all the rest. Colours are the light
+ones of `palette`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from odvff.report.palette import LIGHT
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+CLEAR = "rgba(0, 0, 0, 0)"
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture with its title, a sentence or two that say what it shows, and its numbers as a table."""
+
+    title: str
+    summary: str
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    height: int = 280
+    views: tuple[str, ...] = ()  # names of traces of which one is shown at a time
+    wide: bool = False  # takes the whole width of the page
+
+
+def plain(values: Any) -> list[Any]:
+    """Numbers for JSON: six digits, which no eye tells from more, and None for what is no number."""
+    flat = np.asarray(values, dtype=np.float64)
+    if flat.ndim > 1:
+        return [plain(row) for row in flat]
+    return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in flat.tolist()]
+
+
+def precise(values: Any) -> list[Any]:
+    """Numbers along an axis, whose steps may be small beside themselves (years, say)."""
+    return [float(f"{v:.12g}") for v in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def axis(**more: Any) -> dict[str, Any]:
+    """An axis with quiet lines."""
+    given = {
+        "gridcolor": LIGHT["grid"],
+        "linecolor": LIGHT["line"],
+        "tickcolor": LIGHT["line"],
+        "tickfont": {"color": LIGHT["muted"], "size": 11},
+        "zeroline": False,
+        "automargin": True,
+        "fixedrange": True,
+    }
+    if "title" in more:
+        more["title"] = {"text": more["title"], "font": {"color": LIGHT["muted"], "size": 12}, "standoff": 6}
+    return given | more
+
+
+def layout(height: int, **more: Any) -> dict[str, Any]:
+    """A layout without frames, on the colour of the page."""
+    given = {
+        "height": height,
+        "margin": {"l": 8, "r": 10, "t": 10, "b": 8, "pad": 2},
+        "font": {"family": FONT, "size": 12, "color": LIGHT["text"]},
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "showlegend": False,
+        "hoverlabel": {
+            "bgcolor": LIGHT["surface"],
+            "bordercolor": LIGHT["line"],
+            "font": {"color": LIGHT["text"], "family": FONT, "size": 12},
+            "align": "left",
+        },
+        "bargap": 0.05,
+        "dragmode": False,
+    }
+    return given | more
+
+
+def line(x: Any, y: Any, **more: Any) -> dict[str, Any]:
+    """A line in the colour of the model."""
+    given = {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": {"color": LIGHT["accent"], "width": 2}}
+    return given | more
+
+
+def band(x: Any, lower: Any, upper: Any, color: str = "band") -> list[dict[str, Any]]:
+    """A filled band, which has no hover of its own."""
+    edge: dict[str, Any] = {"line": {"width": 0, "color": LIGHT[color]}, "hoverinfo": "skip"}
+    filled = {"fill": "tonexty", "fillcolor": LIGHT[color]}
+    return [line(x, plain(lower), **edge), line(x, plain(upper), **edge, **filled)]
+
+
+def straight(x0: float, y0: float, x1: float, y1: float, **more: Any) -> dict[str, Any]:
+    """A thin line to compare with."""
+    stroke = {"color": LIGHT["zero"], "width": 1}
+    return {"type": "line", "x0": x0, "y0": y0, "x1": x1, "y1": y1, "line": stroke, "layer": "below"} | more

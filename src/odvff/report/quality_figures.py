@@ -1,0 +1,251 @@
+"""How good predictions and their uncertainty were on labelled rows, and how the fit went, as figures."""
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from odvff.evaluation import Evaluation, Reliability
+from odvff.model import Model
+from odvff.report.figures import Figure, axis, band, layout, line, plain, straight
+from odvff.report.numbers import in_plot, label, number, percent
+from odvff.report.palette import LIGHT, SEQUENTIAL
+
+CONFIDENCE = 0.95
+MOST_POINTS = 400
+LINES = ("accent", "warm", "muted", "some", "highish", "lowish")
+SHARE = {"tickformat": ".0%", "range": [0.0, 1.0]}
+
+
+def quality_figures(evaluation: Evaluation) -> list[Figure]:
+    """Of numbers: calibration, probability transforms and residuals. Of classes: reliability and confusion."""
+    if evaluation.task == "regression":
+        return [_calibration(evaluation), _transforms(evaluation), _residuals(evaluation)]
+    reliability = [_reliability(one) for one in evaluation.reliability]
+    return [*reliability, *([_confusion(evaluation)] if evaluation.confusion else [])]
+
+
+def chance(share: Any, n: int, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
+    """Between which shares of n rows an event of this probability lies, by chance alone."""
+    low, high = stats.binom.interval(confidence, n, np.asarray(share))
+    return low / n, high / n
+
+
+def _calibration(evaluation: Evaluation) -> Figure:
+    levels, observed = np.array(evaluation.calibration).T
+    grid = np.linspace(0.0, 1.0, 41)
+    low, high = chance(grid, evaluation.n_rows)
+    data = [
+        *band(plain(grid), low, high, "band_wide"),
+        line(
+            plain(levels),
+            plain(observed),
+            mode="lines+markers",
+            marker={"size": 5, "color": LIGHT["accent"]},
+            hovertemplate="promised %{x:.0%}, found %{y:.1%}<extra></extra>",
+        ),
+    ]
+    made = layout(
+        300,
+        xaxis=axis(title="promised: level of the interval", **SHARE),
+        yaxis=axis(title="found: share of rows within", **SHARE),
+        shapes=[straight(0, 0, 1, 1)],
+    )
+    worst = int(np.argmax(np.abs(observed - levels)))
+    summary = (
+        "On the diagonal, intervals hold what they promise; below it they are too narrow, above too wide. "
+        f"Furthest off at {percent(levels[worst], 0)}: {percent(observed[worst])} of rows were within."
+    )
+    rows = [(percent(level, 0), percent(share)) for level, share in evaluation.calibration]
+    return Figure("Calibration of intervals", summary, data, made, ("promised", "found"), rows, 300)
+
+
+def _transforms(evaluation: Evaluation) -> Figure:
+    shares = np.array(evaluation.pit)
+    n = len(shares)
+    edges = np.linspace(0.0, 1.0, n + 1)
+    low, high = chance(1 / n, evaluation.n_rows)
+    data: list[dict[str, Any]] = [
+        *band([0.0, 1.0], [low, low], [high, high], "band_wide"),
+        {
+            "type": "bar",
+            "x": plain((edges[:-1] + edges[1:]) / 2),
+            "y": plain(shares),
+            "width": 0.92 / n,
+            "marker": {"color": LIGHT["accent"], "opacity": 0.75, "line": {"width": 0}},
+            "hovertemplate": "%{y:.1%} of the rows about %{x:.0%}<extra></extra>",
+        },
+    ]
+    made = layout(
+        300,
+        xaxis=axis(title="where in its predicted distribution y lay", showgrid=False, **SHARE),
+        yaxis=axis(title="share of rows", tickformat=".0%", rangemode="tozero"),
+        shapes=[straight(0, 1 / n, 1, 1 / n)],
+    )
+    outer, middle = shares[[0, -1]].mean(), shares[n // 4 : -(n // 4)].mean()
+    shape = "Roughly flat: the predicted distributions have the right shape."
+    if outer > max(1.5 * middle, high):
+        shape = "Higher at the ends: more rows lie far out than was predicted."
+    elif middle > 1.2 / n and outer < low:
+        shape = "Higher in the middle: predictions are more cautious than they need be."
+    elif abs(shares[: n // 2].sum() - 0.5) > 0.1:
+        shape = "Leaning to one side: predictions are too high or too low as a whole."
+    rows = [
+        (f"{percent(a, 0)} to {percent(b, 0)}", percent(share))
+        for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
+    ]
+    summary = f"{shape} Flat within the shaded range is ideal."
+    return Figure("Probability transforms", summary, data, made, ("part of the distribution", "rows"), rows, 300)
+
+
+def _residuals(evaluation: Evaluation) -> Figure:
+    points = np.array(evaluation.residuals).reshape(-1, 2)
+    bands = np.array(evaluation.residual_bands).reshape(-1, 6)
+    at = plain(bands[:, 0])
+    data = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": plain(points[:, 0]),
+            "y": plain(points[:, 1]),
+            "marker": {"color": LIGHT["dots"], "size": 4, "line": {"width": 0}},
+            "hovertemplate": "predicted %{x:.4~g}, off by %{y:.2f} standard deviations<extra></extra>",
+        },
+        *(
+            line(
+                at,
+                plain(bands[:, i]),
+                line={"color": LIGHT["warm"], "width": 2 if i == 3 else 1, "dash": "solid" if i == 3 else "dot"},
+                hoverinfo="skip",
+            )
+            for i in (1, 3, 5)
+        ),
+    ]
+    made = layout(
+        360,
+        xaxis=axis(title="predicted", showgrid=False),
+        yaxis=axis(title="residual, in predicted standard deviations"),
+        shapes=[straight(0, 0, 1, 0, xref="x domain")],
+    )
+    summary = (
+        "What was observed less what was predicted, in predicted standard deviations. The solid line is the median of "
+        "rows with similar predictions, the dotted ones hold 90 % of them: level lines about −1.6, 0 and 1.6 are "
+        "ideal for Gaussian noise."
+    )
+    if len(points) < evaluation.n_rows:
+        summary += f" A sample of {len(points):,} rows."
+    rows = [tuple(number(v) for v in row) for row in bands]
+    head = ("predicted", "5 %", "25 %", "median", "75 %", "95 %")
+    return Figure("Residuals against predictions", summary, data, made, head, rows, 360, wide=True)
+
+
+def _reliability(one: Reliability) -> Figure:
+    bins = np.array(one.bins).reshape(-1, 3)
+    p, share, n = bins.T
+    low, high = np.array([chance(q, int(k)) for q, k in zip(p, n, strict=True)]).reshape(-1, 2).T
+    data = [
+        *band(plain(p), low, high, "band_wide"),
+        line(
+            plain(p),
+            plain(share),
+            mode="lines+markers",
+            customdata=[int(k) for k in n],
+            marker={"color": LIGHT["accent"], "size": 6},
+            hovertemplate="predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>",
+        ),
+    ]
+    made = layout(
+        280,
+        xaxis=axis(title="predicted probability", **SHARE),
+        yaxis=axis(title="found: share of rows", **SHARE),
+        shapes=[straight(0, 0, 1, 1)],
+    )
+    rows = [(percent(a), percent(b), f"{int(k):,}") for a, b, k in one.bins]
+    title = f"Reliability: {label(one.label, 60)}"
+    inside = (low <= share) & (share <= high)
+    many = "All" if inside.all() else f"{int(inside.sum())} of {len(inside)}"
+    summary = f"{many} groups of rows lie where chance alone could put them (shaded). On the diagonal is ideal."
+    return Figure(title, summary, data, made, ("mean predicted", "found", "rows"), rows)
+
+
+def _confusion(evaluation: Evaluation) -> Figure:
+    counts = np.array(evaluation.confusion)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    names, at = [in_plot(v, 16) for v in evaluation.labels], list(range(len(counts)))
+    ticks = {"tickvals": at, "ticktext": names, "showgrid": False}
+    data: list[dict[str, Any]] = [
+        {
+            "type": "heatmap",
+            "x": at,
+            "y": at,
+            "z": plain(shares),
+            "zmin": 0.0,
+            "zmax": 1.0,
+            "colorscale": SEQUENTIAL,
+            "showscale": False,
+            "xgap": 2,
+            "ygap": 2,
+            "text": [[f"{n:,}" for n in row] for row in counts.tolist()],
+            "texttemplate": "%{text}",
+            "hovertemplate": "%{text} rows: %{z:.1%} of their class<extra></extra>",
+        }
+    ]
+    height = max(280, 90 + 34 * len(counts))
+    made = layout(
+        height,
+        xaxis=axis(title="predicted", **ticks),
+        yaxis=axis(title="observed", autorange="reversed", **ticks),
+    )
+    words = [label(v, 60) for v in evaluation.labels]
+    rows = [(name, *(f"{n:,}" for n in row)) for name, row in zip(words, counts.tolist(), strict=True)]
+    off = counts - np.diag(np.diag(counts))
+    i, j = np.unravel_index(int(off.argmax()), off.shape)
+    summary = "Rows by what they were (down) and what they were taken for (across); right ones on the diagonal."
+    if off.max():
+        summary += f" Most often {words[i]} was taken for {words[j]} ({off[i, j]:,} rows)."
+    return Figure("Confusion", summary, data, made, ("observed", *words), rows, height, wide=len(counts) > 5)
+
+
+def training_figures(model: Model) -> list[Figure]:
+    """The bound at every iteration, and scores of held-out rows where there are some."""
+    found = []
+    for title, what, series in (
+        ("Bound on the evidence", "bound, nats", [list(enumerate(o.history, 1)) for o in model.outputs]),
+        ("Score of held-out rows", "mean log density", [list(o.scores) for o in model.outputs]),
+    ):
+        if any(len(one) > 1 for one in series):
+            found.append(_training(model, title, what, series))
+    return found
+
+
+def _training(model: Model, title: str, what: str, series: list[list[tuple[int, float]]]) -> Figure:
+    data: list[dict[str, Any]] = []
+    rows: list[tuple[str, ...]] = []
+    for i, (output, points) in enumerate(zip(model.outputs, series, strict=True)):
+        if not points:
+            continue
+        kept = np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int))
+        steps, values = np.array(points, dtype=np.float64)[kept].T
+        name = "" if output.label is None else label(output.label, 60)
+        data.append(
+            line(
+                plain(steps),
+                plain(values),
+                name=in_plot(name),
+                mode="lines+markers" if len(steps) < 30 else "lines",
+                line={"color": LIGHT[LINES[i % len(LINES)]], "width": 1.5},
+                hovertemplate="%{x}: %{y:.6~g}<extra>%{fullData.name}</extra>",
+            )
+        )
+        some = np.unique(np.linspace(0, len(steps) - 1, 8).round().astype(int))
+        whose = [name] if len(model.outputs) > 1 else []
+        rows += [(*whose, f"{steps[k]:,.0f}", number(values[k], 6)) for k in some]
+    made = layout(260, xaxis=axis(title="iteration", showgrid=False), yaxis=axis(title=what))
+    several = len(model.outputs) > 1
+    if several:
+        made |= {"showlegend": True, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}}
+    ideal = "higher is better, and level at the end is what one wants."
+    first, last = (number(series[0][i][1], 5) for i in (0, -1)) if series[0] else ("", "")
+    summary = ideal.capitalize() if several else f"From {first} to {last}: {ideal}"
+    head = (*(["class"] if several else []), "iteration", what)
+    return Figure(title, summary, data, made, head, rows, 260, wide=True)

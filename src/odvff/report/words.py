@@ -1,0 +1,186 @@
+"""A model and its evaluation in words: what it does, how good it is, and what to be careful about."""
+
+from typing import Any
+
+import numpy as np
+
+from odvff.data import Category, Numeric
+from odvff.evaluation import CLASSIFICATION, Evaluation
+from odvff.model import Model
+from odvff.report.numbers import count, label, number, percent
+from odvff.report.quality_figures import chance
+
+LIKELIHOODS = {
+    "gaussian": "Gaussian noise",
+    "student-t": "Student-t noise, which outliers hardly move",
+    "poisson": "counts (Poisson)",
+    "probit": "classes (probit link)",
+    "logit": "classes (logistic link)",
+}
+FEW_ROWS = 100
+# what is off by less is no matter, however sure one can be of it
+COVERAGE_OFF, CALIBRATION_OFF, HARDLY = 0.01, 0.05, 0.1
+
+
+def headline(evaluation: Evaluation) -> list[tuple[str, str, str]]:
+    """Name, value and meaning of every metric."""
+    m = evaluation.metrics
+    if evaluation.task == CLASSIFICATION:
+        found = [
+            ("accuracy", "Accuracy", percent, "rows whose most probable class was right"),
+            ("accuracy_of_the_commonest", "… of the commonest class", percent, "if one always said that class"),
+            ("auc", "Area under the ROC curve", number, "0.5 is chance, 1 is perfect ranking"),
+            ("log_loss", "Log loss", number, "lower is better; punishes wrong certainty"),
+            ("brier", "Brier score", number, "lower is better; squared error of probabilities"),
+            ("ece", "Calibration error", percent, "how far confidence is from being right"),
+        ]
+    else:
+        found = [
+            ("rmse", "Typical error (RMSE)", number, "in units of y"),
+            ("rmse_of_the_mean", "… of the mean alone", number, "RMSE if one always said the mean"),
+            ("r2", "Explained (R²)", percent, "share of the variance of y"),
+            ("mae", "Mean absolute error", number, "in units of y"),
+            ("coverage_95", "Within 95 % intervals", percent, "close to 95 % is ideal"),
+            ("width_95", "Mean width of these", number, "in units of y; narrower is sharper"),
+            ("crps", "CRPS", number, "error of whole distributions, in units of y"),
+            ("mean_log_density", "Mean log density", number, "higher is better"),
+        ]
+    return [(name, shown(m[key]), why) for key, name, shown, why in found if key in m]
+
+
+def summary(model: Model, evaluation: Evaluation | None, classes: Any) -> list[str]:
+    """What is predicted from what, and how good it is."""
+    columns = model.schema.columns
+    numeric = sum(isinstance(c, Numeric) for c in columns)
+    kinds = [count(numeric, "numeric")] * (numeric > 0)
+    kinds += [count(len(columns) - numeric, "category", "categories")] * (numeric < len(columns))
+    kinds = [kind.replace("numerics", "numeric") for kind in kinds]
+    missing = sum(c.missing if isinstance(c, Numeric) else None in c.levels for c in columns)
+    outcome = model.outputs[0].outcome
+    if classes is not None:
+        names = ", ".join(label(c, 30) for c in list(classes)[:5]) + (", …" if len(classes) > 5 else "")
+        target = f"one of {len(classes)} classes ({names})"
+    else:
+        target = "a count, y," if outcome.likelihood == "poisson" else "a number, y,"
+    learned = f"It learned from {count(model.n_rows, 'row')}"
+    learned += f"; values were missing in {count(missing, 'column')}." if missing else "; no value was missing."
+    first = f"This model predicts {target} from {count(len(columns), 'column')} ({', '.join(kinds)}). {learned}"
+    made = (
+        "It adds up one effect for each column"
+        if model.structure == "additive" or numeric < 2
+        else f"It has one joint effect of its {numeric} numeric columns, and one for each of the others"
+    )
+    return [f"{first} {made}, and knows how sure it is of each. {_noise(model)}", *_quality(evaluation)]
+
+
+def _noise(model: Model) -> str:
+    outcome = model.outputs[0].outcome
+    if outcome.likelihood == "gaussian":
+        std = outcome.scale * np.sqrt(outcome.parameters["variance"])
+        return f"What it cannot explain is taken as noise with a standard deviation of {number(std)}."
+    if outcome.likelihood == "student-t":
+        scale, degrees = outcome.scale * outcome.parameters["scale"], outcome.parameters["degrees_of_freedom"]
+        return (
+            f"What it cannot explain is taken as Student-t noise of scale {number(scale)} with {number(degrees)} "
+            "degrees of freedom: outliers are expected."
+        )
+    if outcome.likelihood == "poisson":
+        return "Counts scatter about their rate as Poisson counts do; effects are on the logarithm of the rate."
+    return "Effects are on a score; the probability of a class rises with its score."
+
+
+def _quality(evaluation: Evaluation | None) -> list[str]:
+    if evaluation is None:
+        return ["There is no evaluation on labelled rows here, so this page cannot say how good its predictions are."]
+    m, rows = evaluation.metrics, count(evaluation.n_rows, "labelled row")
+    if evaluation.task == CLASSIFICATION:
+        return [
+            f"On {rows} it named the right class in {percent(m['accuracy'])} of cases; always saying the commonest "
+            f"class would be right in {percent(m['accuracy_of_the_commonest'])}."
+        ]
+    text = f"On {rows} its predictions were typically off by {number(m.get('rmse', np.nan))}, against "
+    text += f"{number(m.get('rmse_of_the_mean', np.nan))} for always saying the mean"
+    text += f": it explains {percent(m['r2'], 0)} of the variance." if m.get("r2", -1) > 0 else "."
+    return [f"{text} {percent(m['coverage_95'])} of the rows lay within their 95 % interval."]
+
+
+def warnings(model: Model, evaluation: Evaluation | None) -> list[str]:
+    """What to be careful about, the gravest first."""
+    found = []
+    for output in model.outputs:
+        if not output.converged:
+            whose = "" if output.label is None else f" of class {label(output.label, 60)}"
+            found.append(
+                f"The fit{whose} ended before it converged ({output.message}). Raise max_iter, or take its "
+                "numbers as rough."
+            )
+    found += _of_evaluation(evaluation) if evaluation is not None else _hardly(model)
+    found += [_sentence(note) for note in model.schema.notes()]
+    limits = dict.fromkeys(line for o in model.outputs for line in o.report if "more than the limit" in line)
+    found += [_sentence(line) for line in limits]
+    many = [c for c in model.schema.columns if isinstance(c, Category) and len(c.levels) > model.n_rows / 5]
+    found += [
+        f"{label(c.name, 60)} has {len(c.levels):,} levels for {model.n_rows:,} rows: most of them were hardly seen. "
+        "Group rare ones, or leave the column out."
+        for c in many
+    ]
+    return found
+
+
+def _of_evaluation(evaluation: Evaluation) -> list[str]:
+    m, n, found = evaluation.metrics, evaluation.n_rows, []
+    if evaluation.task == CLASSIFICATION:
+        best, common = m["accuracy"], m["accuracy_of_the_commonest"]
+        if m.get("auc", 1.0) < 0.6 or (best <= common and m.get("auc", 0.0) < 0.7):
+            found.append(
+                f"The classes are hardly told apart: {percent(best)} of rows are right, and {percent(common)} would be "
+                "by always saying the commonest class."
+            )
+        if m["ece"] > CALIBRATION_OFF and n >= FEW_ROWS:
+            found.append(
+                f"Probabilities are off by {percent(m['ece'])} on average: see the reliability diagrams before you act "
+                "on them."
+            )
+    else:
+        level, observed = next((a, b) for a, b in evaluation.calibration if a == 0.95)
+        low, high = chance(level, n, 0.99)
+        if not low <= observed <= high and abs(observed - level) > COVERAGE_OFF:
+            narrow = (
+                "narrow: real values are further off than it says" if observed < level else "wide: it is too cautious"
+            )
+            found.append(
+                f"95 % intervals held {percent(observed)} of the rows, where chance allows {percent(low)} to "
+                f"{percent(high)}. They are too {narrow}."
+            )
+        r2 = m.get("r2", 1.0)
+        if r2 < 0:
+            found.append(
+                "Predictions are worse than always saying the mean of these rows. Do they come from elsewhere than the "
+                "rows it learned from?"
+            )
+        elif r2 < HARDLY:
+            found.append(
+                f"The target is hardly explained: {percent(r2)} of its variance. Most of it is noise to this model."
+            )
+    if n < FEW_ROWS:
+        found.append(f"The evaluation has just {count(n, 'row')}: its numbers are rough.")
+    return found
+
+
+def _hardly(model: Model) -> list[str]:
+    """From the fit alone: do effects vary at all beside the noise?"""
+    output = model.outputs[0]
+    if output.outcome.likelihood != "gaussian":
+        return []
+    explained = float(sum(output.centre.variances[p] for p, _, _ in model.parts()))
+    share = explained / (explained + output.outcome.parameters["variance"])
+    if share >= HARDLY:
+        return []
+    return [
+        f"The target is hardly explained: effects make up about {percent(share)} of its variance, the rest is noise."
+    ]
+
+
+def _sentence(text: str) -> str:
+    text = text.replace("`", "").rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
