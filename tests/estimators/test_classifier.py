@@ -6,6 +6,7 @@ import pytest
 from scipy import special
 
 from odvff import InputError, ODVFFClassifier
+from odvff.inference import FitWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore:the sites stopped before they converged")
 
@@ -67,9 +68,56 @@ def test_more_than_two_classes():
     assert np.allclose(p.sum(axis=1), 1)
     assert np.mean(model.predict(X) == y) > 0.95
     assert set(model.effects(label=20)) == {"x0"}
-    with pytest.raises(InputError, match=r"label must be one of \[.*\], got None"):
+    with pytest.raises(InputError, match=r"label must be one of \[10, 20, 30\], got None"):
         model.effects()
-    assert "class" in str(model.summary())
+    assert "class 10" in str(model.summary())
+    assert model.intercept_.shape == (3,)
+    for i, label in enumerate(model.classes_):
+        total = model.intercept_[i] + sum(effect.mean for effect in model.effects(X, label=label).values())
+        assert np.allclose(total, model.predict_latent(X, label=label)[0], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (pd.Series(["a", pd.NA] * 2, dtype="string"), "Input y contains NaN, first in row 1"),
+        (np.array([pd.NA, "a"] * 2, dtype=object), "Input y contains NaN, first in row 0"),
+        (pd.to_datetime(["2020-01-01", None] * 2), r"y holds dates or times \(datetime64.*turn them into text"),
+        (np.array([pd.NaT, pd.Timestamp("2020-01-01")] * 2, dtype=object), r"y holds dates or times \(Timestamp\)"),
+        (np.array([b"a", b"b"] * 2), r"y holds \|S1; labels must be text, booleans or numbers"),
+        (np.array([(1,), (2,), (1,), (2,), None], dtype=object)[:4], "y holds tuple objects such as"),
+        (np.array(["a", 1] * 2, dtype=object), "y mixes labels of several kinds, such as 'a' and 1; give them one"),
+    ],
+    ids=str,
+)
+def test_labels_that_are_none_are_named(labels, message):
+    with pytest.raises(InputError, match=message):
+        ODVFFClassifier(n_harmonics=2).fit([[0.0], [1.0], [2.0], [3.0]], labels)
+
+
+def test_objects_are_labels_too(data):
+    X = data[0][:40]
+    flags = np.array([True, False] * 20, dtype=object)
+    model = ODVFFClassifier(n_harmonics=2, max_iter=2).fit(X, flags)
+    assert model.classes_.dtype == bool
+    counts = pd.Series([1, 2] * 20, dtype="Int64")
+    assert ODVFFClassifier(n_harmonics=2, max_iter=2).fit(X, counts).classes_.tolist() == [1, 2]
+
+
+def test_weights_of_zero_leave_rows_out(data):
+    X, f, u = data
+    y, w = u < special.ndtr(f), np.arange(600) % 2
+    options = {"method": "svgp", "n_inducing": 4, "max_iter": 3}
+    weighted = ODVFFClassifier(**options).fit(X, y, sample_weight=w)
+    without = ODVFFClassifier(**options).fit(X[w > 0], y[w > 0])
+    assert np.array_equal(weighted.predict_proba(X), without.predict_proba(X))
+
+
+@pytest.mark.filterwarnings("default:the sites stopped before they converged")
+def test_warnings_are_in_the_words_of_the_estimator(data):
+    X, f, u = data
+    with pytest.warns(FitWarning, match="Raise `max_iter`"):
+        ODVFFClassifier(n_harmonics=2, max_iter=1).fit(X[:100], (u < special.ndtr(f))[:100])
 
 
 def test_a_joint_effect():
@@ -101,7 +149,7 @@ def test_weights_are_repeats(data):
 
 def test_bad_input_is_named(data):
     X, _, _ = data
-    with pytest.raises(InputError, match=r"y holds one class only, .*1.*; check the target column"):
+    with pytest.raises(InputError, match=r"y holds one class only, 1 \(.*; check the target column"):
         ODVFFClassifier().fit(X, np.ones(600, dtype=int))
     labels = np.array(["a", None] * 300, dtype=object)
     with pytest.raises(InputError, match="Input y contains NaN, first in row 1; drop such rows"):
@@ -113,5 +161,9 @@ def test_bad_input_is_named(data):
     with pytest.raises(InputError, match="10 inducing points for the mean were asked for, and sites have none"):
         ODVFFClassifier(n_inducing=10, n_harmonics=3).fit(X, np.arange(600) % 2)
     model = ODVFFClassifier(n_harmonics=2, max_iter=2).fit(X, np.arange(600) % 2)
-    with pytest.raises(InputError, match=r"y has the label .*7.*, which was not there in training"):
+    with pytest.raises(InputError, match="y has the label 7, which was not there in training"):
         model.log_predictive_density(X[:2], [0, 7])
+    with pytest.raises(InputError, match="with two classes f is that of 1, and 0 is where it is low: leave label out"):
+        model.effects(label=0)
+    with pytest.raises(InputError, match=r"label must be one of \[0, 1\], got 'foo'"):
+        model.effects(label="foo")

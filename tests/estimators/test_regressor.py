@@ -1,5 +1,6 @@
 """The regressor: in the user's units, for any table, in parts, with weights, and clear when something is wrong."""
 
+import datetime
 import subprocess
 import sys
 import textwrap
@@ -232,6 +233,45 @@ def test_parts_are_as_good_as_the_whole(data):
     assert isinstance(in_parts._parts, Parts)
     in_parts.fit(X, y)
     assert not hasattr(in_parts, "_parts")
+    with pytest.raises(InputError, match="partial_fit goes on from partial_fit, and this model was fitted at once"):
+        in_parts.partial_fit(X, y)
+
+
+def test_a_part_is_added_wholly_or_not_at_all(data, monkeypatch):
+    X, y = data[0].dropna(), data[1][data[0].temperature.notna()]
+    model = ODVFFRegressor(n_harmonics=3, method="vff")
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("odvff.estimators.regressor.fit_collapsed", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[:300], y[:300])
+    model.partial_fit(X[:300], y[:300])
+    before = model.predict(X)
+    with monkeypatch.context() as patch:
+        patch.setattr("odvff.estimators.regressor.fit_collapsed", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[300:], y[300:])
+    with pytest.raises(InputError, match="Input y contains NaN"):
+        model.fit(X, np.full(len(y), np.nan))
+    assert np.array_equal(model.predict(X), before)
+    model.partial_fit(X[300:], y[300:])
+    assert model.model_.n_rows == len(y)
+
+
+def test_parts_bring_nothing_that_the_first_had_not(data):
+    X, y = data[0][["dose", "colour"]], data[1]
+    first = (X.colour != "blue").to_numpy()
+    model = ODVFFRegressor(n_harmonics=3, method="vff").partial_fit(X[first], y[first])
+    with pytest.raises(InputError, match="column 'colour' has 'blue' in a later part, which the first part had not"):
+        model.partial_fit(X, y)
+    with pytest.raises(InputError, match="column 'colour' has a missing label in a later part"):
+        model.partial_fit(X[first][:2].assign(colour=pd.Categorical([None, "red"])), y[:2])
+    with pytest.raises(InputError, match="column 'dose' misses values in a later part, and none in the first part"):
+        model.partial_fit(X[first].assign(dose=np.nan), y[first])
+    assert model.model_.n_rows == first.sum()
 
 
 @pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
@@ -329,6 +369,12 @@ def test_outliers():
         ({"smoothness": 1.0}, r"smoothness must be 0\.5, 1\.5 or 2\.5, got 1\.0"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
         ({"random_state": "x"}, "random_state must be a whole number of at least 0, got 'x'"),
+        ({"completion": "no"}, "completion must be True or False, got 'no'"),
+        ({"method": "vff", "n_inducing": 50}, "method 'vff' has no inducing points to choose, and n_inducing is 50"),
+        ({"learning_rate": "x"}, "learning_rate must hold real numbers"),
+        ({"natural_step": 2.0}, r"natural_step must be up to 1, got 2\.0; 0\.1 is usual"),
+        ({"method": ["odvff"]}, r"method must be a name, such as 'odvff', got \['odvff'\]"),
+        ({"inference": 3}, "inference must be a name, such as 'auto', got 3"),
     ],
     ids=lambda v: str(v)[:30],
 )
@@ -364,9 +410,53 @@ def test_bad_input_is_named(data, model):
         model.predict_quantiles(X, [50])
     with pytest.raises(InputError, match="takes no weights"):
         ODVFFRegressor(inference="stochastic", n_harmonics=3).fit(X, y, sample_weight=np.full(len(y), 2.0))
-    with pytest.warns(UserWarning, match=r"y is constant \(0\)"):
+    with pytest.warns(FitWarning, match=r"y is constant \(7\)") as caught:
         constant = fit(X, np.full(len(y), 7.0))
+    assert len(caught) == 1
     assert np.allclose(constant.predict(X), 7.0)
+    with pytest.raises(InputError, match="label is for classes, which a regression has not, got 'red'"):
+        model.effects(label="red")
+    with pytest.raises(InputError, match=r"sample_weight goes up to 1e\+306, and sums of it leave float64"):
+        fit(X, y, sample_weight=np.full(len(y), 1e306))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"])), r"y holds dates or times \(datetime64.*turn them"),
+        (pd.to_timedelta([1, 2], unit="D"), r"y holds dates or times \(timedelta64"),
+        ([datetime.date(2020, 1, 1), None], r"y holds dates or times \(date\); turn them into numbers"),
+        (np.array([1.0, None], dtype=object), "Input y contains NaN, first in row 1; drop such rows"),
+        (np.array([1.0, np.nan], dtype=object), "Input y contains NaN, first in row 1; drop such rows"),
+        (pd.Series([1, pd.NA], dtype="Int64"), "Input y contains NaN, first in row 1; drop such rows"),
+        (["1.5", "high"], r"y holds 'high' \(str\), which is no number; convert it, or use ODVFFClassifier"),
+        ([1e305, 0.0], r"y has 1e\+305 in row 0, whose differences leave float64; divide y by a power of ten"),
+    ],
+    ids=str,
+)
+def test_targets_that_are_no_numbers_are_named(y, message):
+    with pytest.raises(InputError, match=message):
+        ODVFFRegressor(n_harmonics=2).fit([[0.0], [1.0]], y)
+
+
+def test_weights_of_zero_leave_rows_out_for_every_method(data):
+    X, y = data[0][["dose"]][:60], data[1][:60]
+    w = np.arange(60) % 2
+    options = {"n_inducing": 4, "max_iter": 3, "batch_size": 10}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        for method in ("svgp", "odvgp", "exact"):
+            chosen = {"max_iter": 3} if method == "exact" else options
+            weighted = ODVFFRegressor(method, **chosen).fit(X, y, sample_weight=w)
+            without = ODVFFRegressor(method, **chosen).fit(X[w > 0], y[w > 0])
+            assert np.array_equal(weighted.predict(X), without.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
+def test_more_features_than_rows_are_told(data):
+    X, y = data[0][["dose"]][:20], data[1][:20]
+    with pytest.warns(FitWarning, match="n_harmonics=600 makes 1,201 features for 20 rows, which takes long"):
+        ODVFFRegressor("vff", n_harmonics=600, max_iter=1).fit(X, y)
 
 
 def test_no_jax_for_gaussian_tables():

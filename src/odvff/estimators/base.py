@@ -186,8 +186,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if self.method not in ("odvff", "vff") or not isinstance(harmonics, int | np.integer):
             return
         each, columns = 2 * int(harmonics) + 1, len(design.numeric)
-        n = each**columns if design.joint else each * columns
-        if n > max(MANY_FEATURES, 2 * n_rows):
+        n = each ** min(columns, 3) if design.joint else each * columns  # joint effects have up to three columns
+        if n > MANY_FEATURES and n > 2 * n_rows:
             warnings.warn(
                 f"n_harmonics={harmonics} makes {n:,} features for {n_rows:,} rows, which takes long and brings "
                 "little; n_harmonics='auto' takes as many as the data call for.",
