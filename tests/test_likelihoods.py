@@ -8,8 +8,10 @@ import pytest
 from scipy import integrate, stats
 
 from odvff import GaussianNoise, InputError
+from odvff.errors import NumericalError
 from odvff.likelihoods import expected_log_density, log_predictive_density, predictive_moments
 from odvff.likelihoods.logit import Logit
+from odvff.likelihoods.outcomes import Outcome
 
 MEAN, VARIANCE = np.array([-1.0, 0.3, 2.0]), np.array([0.5, 0.1, 1.2])
 
@@ -85,6 +87,22 @@ def test_large_counts_with_an_uncertain_rate():
     found = log_predictive_density(gpx.likelihoods.Poisson(), y, np.full(3, 3.0), np.full(3, 4.0))
     expected = [np.log(average(lambda f, t=t: stats.poisson(np.exp(f)).pmf(t), 3.0, 4.0)) for t in y]
     assert np.allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("log_rate", [-3.0, 2.0, 9.0, 31.0, 39.0])
+def test_quantiles_of_small_and_large_counts(log_rate):
+    outcome, q = Outcome("poisson", {}), np.array([1e-4, 0.05, 0.5, 0.95, 0.9999])
+    f, variance = np.array([log_rate]), np.array([1e-24])
+    (found,) = outcome.quantiles(q, f, variance)
+    rate = np.exp(log_rate)
+    expected = stats.poisson.ppf(q, rate) if log_rate < 20 else stats.norm.ppf(q, rate, np.sqrt(rate))
+    assert np.allclose(found, expected, rtol=0, atol=0 if log_rate < 20 else 0.01 * np.sqrt(rate))
+    assert np.array_equal(outcome.cdf(found, *(np.repeat(v, 5) for v in (f, variance))) >= q - 1e-9, np.full(5, True))
+
+
+def test_counts_beyond_float64_have_no_quantiles():
+    with pytest.raises(NumericalError, match=r"the 0\.95 quantile cannot be found where f is 200 ± 1e-15 \(row 1\)"):
+        Outcome("poisson", {}).quantiles(0.95, np.array([3.0, 200.0]), np.array([1e-30, 1e-30]))
 
 
 def test_log_odds_far_out_stay_finite():

@@ -15,6 +15,7 @@ from scipy import integrate, stats
 from odvff import InputError, ODVFFRegressor
 from odvff.data import Schema, as_table
 from odvff.estimators.parts import Parts
+from odvff.estimators.units import TargetMoments
 from odvff.inference import FitWarning
 
 matplotlib.use("Agg")
@@ -233,8 +234,9 @@ def test_parts_are_as_good_as_the_whole(data):
     assert isinstance(in_parts._parts, Parts)
     in_parts.fit(X, y)
     assert not hasattr(in_parts, "_parts")
-    with pytest.raises(InputError, match="partial_fit goes on from partial_fit, and this model was fitted at once"):
-        in_parts.partial_fit(X, y)
+    with pytest.warns(FitWarning, match="this model was fitted at once or loaded.*the rows before are forgotten"):
+        in_parts.partial_fit(X[:50], y[:50])
+    assert in_parts.model_.n_rows == 50
 
 
 def test_a_part_is_added_wholly_or_not_at_all(data, monkeypatch):
@@ -437,6 +439,27 @@ def test_bad_input_is_named(data, model):
 def test_targets_that_are_no_numbers_are_named(y, message):
     with pytest.raises(InputError, match=message):
         ODVFFRegressor(n_harmonics=2).fit([[0.0], [1.0]], y)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-200, 1e296])
+def test_any_unit_of_y_will_do(data, scale):
+    X, y = data[0][["dose", "colour"]], data[1] - 1000
+    plain, scaled = (ODVFFRegressor(n_harmonics=4, method="vff").fit(X, s * y) for s in (1.0, scale))
+    assert np.allclose(scaled.predict(X) / scale, plain.predict(X), rtol=0, atol=1e-3 * y.std())
+    assert np.allclose(scaled.predict(X, return_std=True)[1] / scale, plain.predict(X, return_std=True)[1], rtol=1e-3)
+
+
+def test_units_of_chunks_are_those_of_all_rows():
+    rng = np.random.default_rng(0)
+    y, w = rng.normal(7, 2, 1000), rng.uniform(0, 3, 1000)
+    for weights in (None, w):
+        moments = TargetMoments()
+        for rows in (slice(0, 10), slice(10, 10), slice(10, 600), slice(600, 1000)):
+            moments.add(y[rows], None if weights is None else weights[rows])
+        units = moments.units()
+        mean = np.average(y, weights=weights)
+        assert units.middle == pytest.approx(mean, rel=1e-13)
+        assert units.spread == pytest.approx(np.sqrt(np.average((y - mean) ** 2, weights=weights)), rel=1e-13)
 
 
 def test_weights_of_zero_leave_rows_out_for_every_method(data):

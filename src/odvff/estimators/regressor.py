@@ -1,5 +1,6 @@
 """ODVFFRegressor: a Gaussian process for the mean of y and its spread, from any table."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from odvff.estimators.base import TableEstimator, name_of, seed_of, warnings_of_
 from odvff.estimators.parts import Parts
 from odvff.estimators.targets import numbers_of
 from odvff.estimators.units import TargetMoments, Units, robust_units, units_of
-from odvff.inference import fit_collapsed
+from odvff.inference import FitWarning, fit_collapsed
 from odvff.journal import Journal
 from odvff.likelihoods.named import REGRESSION
 from odvff.likelihoods.outcomes import Outcome
@@ -195,10 +196,13 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
                 f"{self.n_inducing!r}."
             )
         first = not hasattr(self, "_parts")
-        if first and hasattr(self, "model_"):
-            raise InputError(
+        if first and hasattr(self, "model_"):  # scikit-learn's checks do so, or it would be an error
+            warnings.warn(
                 "partial_fit goes on from partial_fit, and this model was fitted at once or loaded, without the sums "
-                "that rows are added to; begin with partial_fit, or `clone` the estimator for a new model."
+                "that rows are added to: a new model begins, and the rows before are forgotten. Begin with "
+                "partial_fit, or `clone` the estimator for a new model.",
+                FitWarning,
+                stacklevel=2,
             )
         table, y, weights = self._checked(X, y, sample_weight, reset=first)
         parts = self._first_part(table, y, weights) if first else self._parts

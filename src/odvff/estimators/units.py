@@ -7,6 +7,7 @@ import numpy as np
 
 from odvff.errors import InputError
 
+LARGEST = 1e300  # beyond, differences leave float64
 QUARTILES, NORMAL_QUARTILES = (0.25, 0.5, 0.75), 1.3489795003921634
 
 
@@ -22,11 +23,14 @@ class Units:
 
 
 class TargetMoments:
-    """Mean and standard deviation of targets that come in chunks; `counts` are checked to be 0, 1, 2, …"""
+    """Mean and standard deviation of targets that come in chunks; `counts` are checked to be 0, 1, 2, …
+
+    Everything is divided by a power of two before it is squared or added up, so that no target is too large or small.
+    """
 
     def __init__(self, *, counts: bool = False):
         self._counts, self._n_rows = counts, 0
-        self._weight, self._mean, self._squares = 0.0, 0.0, 0.0
+        self._weight, self._mean, self._spread = 0.0, 0.0, 0.0
 
     def add(self, y: Any, weights: Any | None) -> None:
         """The targets of one more chunk."""
@@ -37,17 +41,29 @@ class TargetMoments:
             )
         if len(y) == 0:
             return
-        weight, mean = float(len(y) if weights is None else weights.sum()), float(np.average(y, weights=weights))
-        squares = float(np.average((y - mean) ** 2, weights=weights)) * weight
+        if np.abs(y).max() > LARGEST:
+            i = int(np.argmax(np.abs(y)))
+            raise InputError(
+                f"y has {y[i]:g} in row {self._n_rows + i}, whose differences leave float64; divide y by a power of "
+                "ten."
+            )
+        size = _power(y)
+        mean = size * float(np.average(y / size, weights=weights))
+        size = _power(y - mean)
+        spread = size * float(np.sqrt(np.average(((y - mean) / size) ** 2, weights=weights)))
+        weight = float(len(y) if weights is None else weights.sum())
         total, away = self._weight + weight, mean - self._mean
-        # sums of squares about two means, as one about the mean of both
-        self._squares += squares + away**2 * self._weight * weight / total
-        self._mean += away * weight / total
+        # variances about two means, as one about the mean of both
+        old, new = self._weight / total, weight / total
+        size = _power(np.array([self._spread, spread, away]))
+        squares = old * (self._spread / size) ** 2 + new * (spread / size) ** 2 + old * new * (away / size) ** 2
+        self._spread = size * float(np.sqrt(squares))
+        self._mean += away * new
         self._weight, self._n_rows = total, self._n_rows + len(y)
 
     def units(self) -> Units:
         """By mean and standard deviation; the latter is 1 for a constant target."""
-        return _units(self._mean, float(np.sqrt(self._squares / self._weight)))
+        return _units(self._mean, self._spread)
 
 
 def units_of(y: Any, weights: Any | None) -> Units:
@@ -67,4 +83,11 @@ def robust_units(y: Any, weights: Any | None) -> Units:
 
 
 def _units(middle: float, spread: float) -> Units:
-    return Units(middle, spread if spread > 1e-14 * max(abs(middle), 1e-300) else 1.0)
+    # below 1e-300 there are hardly digits left to tell values apart
+    return Units(middle, spread if spread > max(1e-14 * abs(middle), 1e-300) else 1.0)
+
+
+def _power(values: Any) -> float:
+    """The power of two at or below the largest of these, by which dividing is exact; 1 if all are zero."""
+    largest = float(np.abs(values).max())
+    return float(np.ldexp(0.5, np.frexp(largest)[1])) if largest > 0 else 1.0

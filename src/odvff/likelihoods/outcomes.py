@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from odvff.errors import InputError
+from odvff.errors import InputError, NumericalError
 from odvff.likelihoods.expectations import log_predictive_density, predictive_moments
 from odvff.likelihoods.named import CLASSIFICATION, make_likelihood
 
 NODES, BISECTIONS = 40, 80
+LARGEST_LOG_RATE = 700.0  # whose exponential float64 holds
+QUANTILE_SLACK = 1e-3  # of distribution functions of rates so large that counts cannot be told apart
 PADDED = 1024
 
 
@@ -84,7 +86,7 @@ class Outcome:
     def _cdf_given(self, z: Any, f: Any) -> Any:
         if self.likelihood == "student-t":
             return special.stdtr(self.parameters["degrees_of_freedom"], (z - f) / self.parameters["scale"])
-        return np.where(z < 0, 0.0, special.pdtr(np.maximum(np.floor(z), 0.0), np.exp(np.minimum(f, 700.0))))
+        return np.where(z < 0, 0.0, special.pdtr(np.maximum(np.floor(z), 0.0), np.exp(np.minimum(f, LARGEST_LOG_RATE))))
 
     def _quantile(self, q: float, mean: Any, variance: Any) -> Any:
         f, weights = _nodes(mean, variance)
@@ -93,15 +95,31 @@ class Outcome:
             at = self.parameters["scale"] * stats.t.ppf(q, self.parameters["degrees_of_freedom"])
             low, high = f.min(axis=0) + at, f.max(axis=0) + at
         else:
-            rates = np.exp(np.minimum(f, 40.0))
-            low = stats.poisson.ppf(q, rates.min(axis=0)) - 1.0
-            high = stats.poisson.ppf(q, rates.max(axis=0))
+            rates = np.exp(np.minimum(f, LARGEST_LOG_RATE))
+            low, high = _around(q, rates.min(axis=0))[0], _around(q, rates.max(axis=0))[1]
         whole = self.likelihood == "poisson"
         for _ in range(BISECTIONS):
             middle = np.floor((low + high) / 2) if whole else (low + high) / 2
             above = weights @ self._cdf_given(middle, f) >= q
             low, high = np.where(above, low, middle), np.where(above, middle, high)
+        reached = weights @ self._cdf_given(high, f)
+        if not (reached >= q - QUANTILE_SLACK).all():
+            i = int(np.argmin(np.where(np.isnan(reached), -1.0, reached)))
+            raise NumericalError(
+                f"the {q:g} quantile cannot be found where f is {mean[i]:g} ± {np.sqrt(variance[i]):g} (row {i}): the "
+                "distribution leaves float64 there; scale the target, or leave such rows out."
+            )
         return high
+
+
+def _around(q: float, rate: Any) -> tuple[Any, Any]:
+    """Numbers below and at or above the q-th quantile of a Poisson distribution.
+
+    It is about λ + z√λ + (z² − 1)/6, with z that of the normal distribution; the margins hold at any rate.
+    """
+    z = special.ndtri(q)
+    centre, margin = rate + z * np.sqrt(rate), z**2 + 10.0
+    return np.maximum(np.floor(centre - margin), -1.0), np.ceil(centre + margin)
 
 
 def _nodes(mean: Any, variance: Any) -> tuple[Any, Any]:
