@@ -52,7 +52,54 @@ def test_classes():
     assert np.isclose(metrics.brier_score([0, 1, 2], three, [0, 1, 2]), np.mean([0.14, 0.06, 0.24]))
 
 
+def test_classes_may_come_in_any_order():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 40)
+    y, classes = rng.choice(["a", "b", "c"], 40), np.array(["a", "b", "c"])
+    order = [2, 0, 1]
+    for metric in (metrics.log_loss, metrics.brier_score, metrics.expected_calibration_error, metrics.roc_auc):
+        assert np.isclose(metric(y, p[:, order], classes[order]), metric(y, p, classes))
+        two = p[:, :2] / p[:, :2].sum(axis=1, keepdims=True)
+        assert np.isclose(metric(y == "a", two[:, ::-1], [False, True]), metric(y == "a", two, [True, False]))
+    hits = p[np.arange(40), np.searchsorted(classes, y)]
+    assert np.isclose(metrics.log_loss(y, p[:, order], classes[order]), -np.mean(np.log(hits)))
+
+
+P = [[0.8, 0.2], [0.4, 0.6], [0.9, 0.1]]
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "classes", "message"),
+    [
+        (["a"], P, ["a", "b"], r"y must have a label for each of the 3 rows, got shape \(1,\)"),
+        (["a", "b", "z"], P, ["a", "b"], r"y has the label 'z', which is none of the classes \['a', 'b'\]"),
+        (["a", "b", "a"], [[0.8], [0.4], [0.9]], ["a", "b"], r"a column for each of the 2 classes.*\(3, 1\)"),
+        (["a", "b", "a"], [[1.8, -0.8]] * 3, ["a", "b"], "probabilities must lie between 0 and 1, got -0.8 to 1.8"),
+        (["a", "b", "a"], [[0.3, 0.3]] * 3, ["a", "b"], "probabilities add up to 0.6 in row 0, and should to 1"),
+        ([], np.zeros((0, 2)), ["a", "b"], "y is empty; a mean needs a row or more"),
+        (["a", "a", "a"], P, ["a", "a"], r"classes must be a list of two or more different labels, got \['a', 'a'\]"),
+    ],
+)
+@pytest.mark.parametrize("metric", ["log_loss", "brier_score", "expected_calibration_error", "roc_auc"])
+def test_labels_and_probabilities_go_together(metric, y, p, classes, message):
+    with pytest.raises(InputError, match=message):
+        getattr(metrics, metric)(y, p, classes)
+
+
 def test_bad_input_is_named():
+    with pytest.raises(InputError, match="std must be positive, got 0 in row 1"):
+        metrics.crps_gaussian([0.0, 1.0], [0.0, 1.0], [1.0, 0.0])
+    with pytest.raises(InputError, match="std must be positive, got -1 in row 0"):
+        metrics.crps_gaussian([0.0], [0.0], [-1.0])
+    with pytest.raises(InputError, match="interval has 2 above 1 in row 1; the lower end comes first"):
+        metrics.interval_coverage([0.0, 0.0], [[0.0, 1.0], [2.0, 1.0]])
+    with pytest.raises(InputError, match="y has no row of the class 'b'"):
+        metrics.roc_auc(["a", "a", "a"], P, ["a", "b"])
+    for metric in (metrics.mean_log_density, metrics.pit_histogram, metrics.calibration_curve, metrics.interval_width):
+        with pytest.raises(InputError, match=r"is empty; a mean needs a row or more"):
+            metric(np.zeros((0, 2)) if metric is metrics.interval_width else [])
+    with pytest.raises(InputError, match=r"y must have shape \(2,\), got \(1,\)"):
+        metrics.rmse([0.0], [0.0, 1.0])
     with pytest.raises(InputError, match="pit must lie between 0 and 1, got -1 to 2"):
         metrics.pit_histogram([-1.0, 2.0])
     with pytest.raises(InputError, match="samples must hold two draws or more of every row, got 1"):
