@@ -1,29 +1,48 @@
 """Gaussian processes for real tables: orthogonally decoupled variational Fourier features."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from odvff.errors import (
-    FactorizationError,
-    FileError,
-    InputError,
-    KernelError,
-    NumericalError,
-    OdvffError,
-    PrecisionError,
-)
-from odvff.features import Fourier, InducingPoints, Kronecker, Levels
-from odvff.kernels import Additive, Categorical, Matern, Separable
-from odvff.likelihoods import GaussianNoise
-from odvff.posterior import Posterior
-from odvff.terms import Sum, Term
-
 if TYPE_CHECKING:
+    from odvff.errors import (
+        FactorizationError,
+        FileError,
+        InputError,
+        KernelError,
+        NumericalError,
+        OdvffError,
+        PrecisionError,
+    )
     from odvff.estimators import ODVFFClassifier, ODVFFRegressor
+    from odvff.features import Fourier, InducingPoints, Kronecker, Levels
+    from odvff.kernels import Additive, Categorical, Matern, Separable
+    from odvff.likelihoods import GaussianNoise
     from odvff.model_file import load
+    from odvff.posterior import Posterior
+    from odvff.terms import Sum, Term
 
 __version__ = "0.1.0"
 
-_LATER = {"ODVFFClassifier": "odvff.estimators", "ODVFFRegressor": "odvff.estimators", "load": "odvff.model_file"}
+# what a name needs is imported when it is asked for: a program waits for what it uses, and for nothing else
+_PLACES = {
+    "odvff.errors": (
+        "FactorizationError",
+        "FileError",
+        "InputError",
+        "KernelError",
+        "NumericalError",
+        "OdvffError",
+        "PrecisionError",
+    ),
+    "odvff.estimators": ("ODVFFClassifier", "ODVFFRegressor"),
+    "odvff.features": ("Fourier", "InducingPoints", "Kronecker", "Levels"),
+    "odvff.kernels": ("Additive", "Categorical", "Matern", "Separable"),
+    "odvff.likelihoods": ("GaussianNoise",),
+    "odvff.model_file": ("load",),
+    "odvff.posterior": ("Posterior",),
+    "odvff.terms": ("Sum", "Term"),
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [
     "Additive",
@@ -52,9 +71,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What scikit-learn is needed for is imported when it is asked for."""
-    if name in _LATER:
-        from importlib import import_module
-
-        return getattr(import_module(_LATER[name]), name)
+    if name in _PLACE_OF:
+        return getattr(import_module(_PLACE_OF[name]), name)
     raise AttributeError(f"module 'odvff' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odvff.data.files import TableFiles
-from odvff.data.source import Labelled
 from odvff.data.tables import FrameTable
 from odvff.errors import InputError
 from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
+
+Rows = tuple[FrameTable, Any, Any]  # a table, the target of every row, and weights or None
 
 SAMPLE_ROWS = 40_000
 TEXT_LEVELS = 200
@@ -87,11 +88,11 @@ class FileSource:
         expected = self._files.expected_rows
         return None if expected is None else round(expected * (1 - self._holdout))
 
-    def chunks(self, start: int = 0) -> Iterator[Labelled]:
+    def chunks(self, start: int = 0) -> Iterator[Rows]:
         first_time = self._n_rows is None
         keeper = _SampleKeeper(self._seed)
         done = 0
-        for i, table in enumerate(_ahead(self._cut(held=False, count=first_time))):
+        for i, table in enumerate(ahead(self._cut(held=False, count=first_time))):
             if first_time:
                 keeper.add(table)
             if i >= start:
@@ -100,14 +101,14 @@ class FileSource:
         if first_time:
             self._n_rows, self._sample = done, keeper.sample
 
-    def held_out(self) -> Iterator[Labelled]:
+    def held_out(self) -> Iterator[Rows]:
         """The rows that were kept apart, in chunks."""
         done = 0
-        for table in _ahead(self._cut(held=True, count=False)):
+        for table in ahead(self._cut(held=True, count=False)):
             yield self._labelled(table, done)
             done += table.num_rows
 
-    def sample(self, n_rows: int) -> Labelled:
+    def sample(self, n_rows: int) -> Rows:
         if n_rows >= self.n_rows:
             return self.everything()
         assert self._sample is not None
@@ -117,7 +118,7 @@ class FileSource:
         keys = self._sample.column(_KEY).to_numpy()
         return self._labelled(self._sample.take(smallest_keys(keys, n_rows)), 0)
 
-    def everything(self) -> Labelled:
+    def everything(self) -> Rows:
         tables = list(self._cut(held=False, count=False))
         if not tables:
             raise InputError("there are no rows to fit to.")
@@ -197,7 +198,7 @@ class FileSource:
         hashes = row_hashes(batch.select([*self.features, self.target]))
         return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self._holdout
 
-    def _labelled(self, table: pa.Table, first_row: int) -> Labelled:
+    def _labelled(self, table: pa.Table, first_row: int) -> Rows:
         table = table.unify_dictionaries()
         frame = FrameTable(nw.from_native(table.select(self.features), eager_only=True), first_row)
         weights = None if self._weights is None else _numbers(table.column(self._weights), self._weights, "")
@@ -278,7 +279,7 @@ def _numbers(column: Any, name: str, remedy: str) -> Any:
     return values.to_numpy(zero_copy_only=False)
 
 
-def _ahead(items: Iterator[Any]) -> Iterator[Any]:
+def ahead(items: Iterator[Any]) -> Iterator[Any]:
     """The same items, the next ones made in a thread of their own while one is in use."""
     ready: queue.Queue[tuple[bool, Any]] = queue.Queue(AHEAD)
     stop = threading.Event()

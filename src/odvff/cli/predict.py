@@ -1,0 +1,142 @@
+"""`odvff predict`: every row of files, in their order, a batch at a time."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from odvff import load
+from odvff.atomic import replacing
+from odvff.cli.quality import reading_for
+from odvff.cli.terminal import Terminal
+from odvff.data.file_source import ahead, check_column
+from odvff.data.files import Reading, TableFiles
+from odvff.errors import FileError, InputError
+from odvff.progress import Step
+
+SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
+
+
+def predict_files(
+    model: Path,
+    data: list[str],
+    output: Path | None,
+    interval: float,
+    effects: bool,
+    keep: tuple[str, ...],
+    csv: tuple[str | None, str],
+    terminal: Terminal,
+) -> None:
+    """Predict, write, and say where."""
+    if output is not None and output.suffix.lower() not in SUFFIXES:
+        raise InputError(f"predictions are written to {', '.join(SUFFIXES)} files, got {output.name!r}.")
+    if not 0 < interval < 1:
+        raise InputError(f"--interval must lie between 0 and 1, got {interval:g}; 0.95 is usual.")
+    estimator = load(model)
+    names = list(estimator.model_.schema.names)
+    if not hasattr(estimator, "feature_names_in_"):
+        raise InputError(f"{model} was fitted to an array, whose columns have no names; predict with it in Python.")
+    reading = reading_for(estimator, *csv)
+    files = TableFiles(data, Reading(reading.delimiter, reading.encoding, reading.labels))
+    for name in (*names, *keep):
+        check_column(name, files.names)
+    predicted = _classes if hasattr(estimator, "classes_") else _numbers
+    columns = list(dict.fromkeys([*names, *keep]))
+    done, total = 0, files.expected_rows
+    with ExitStack() as stack:
+        progress = stack.enter_context(terminal.progress())
+        write = stack.enter_context(_writer(output))
+        for batch in ahead(files.batches(columns)):
+            table = pa.Table.from_batches([batch])
+            made = {name: table.column(name).combine_chunks() for name in keep}
+            made |= predicted(estimator, table.select(names), interval)
+            if effects:
+                made |= _effects(estimator, table.select(names))
+            write(pa.table(made))
+            done += batch.num_rows
+            progress(Step("predicting", done, total))
+        if not done:
+            raise InputError("there are no rows to predict.")
+    if output is not None:
+        terminal.show({"output": str(output), "rows": done}, f"{done:,} predictions written to {output}")
+
+
+def _numbers(estimator: Any, rows: pa.Table, interval: float) -> dict[str, Any]:
+    model, table = estimator._seen(rows)
+    outcome, latent = model.outputs[0].outcome, model.latent(table)
+    mean, std = outcome.moments(*latent)
+    ends = outcome.quantiles([(1 - interval) / 2, (1 + interval) / 2], *latent)
+    return {
+        "mean": mean,
+        "std": std,
+        "lower": np.ascontiguousarray(ends[:, 0]),
+        "upper": np.ascontiguousarray(ends[:, 1]),
+    }
+
+
+def _classes(estimator: Any, rows: pa.Table, interval: float) -> dict[str, Any]:
+    probabilities = estimator.predict_proba(rows)
+    best = estimator.classes_[probabilities.argmax(axis=1)]
+    each = {f"probability of {c}": np.ascontiguousarray(probabilities[:, i]) for i, c in enumerate(estimator.classes_)}
+    return {"prediction": pa.array(best.tolist()), **each}
+
+
+def _effects(estimator: Any, rows: pa.Table) -> dict[str, Any]:
+    """What each term adds, on the scale of f; of the class in brackets, if there are several."""
+    model, table = estimator._seen(rows)
+    made: dict[str, Any] = {}
+    for i, output in enumerate(model.outputs):
+        which = f" ({output.label})" if len(model.outputs) > 1 else ""
+        made[f"intercept{which}"] = np.full(table.n_rows, model.intercept(i))
+        made |= {f"effect of {name}{which}": effect.mean for name, effect in model.effects(table, i).items()}
+    return made
+
+
+@contextmanager
+def _writer(output: Path | None) -> Iterator[Callable[[pa.Table], None]]:
+    """Writes tables one after the other: to a file that appears when all is done, or to standard output."""
+    if output is None:
+        with pa.PythonFile(sys.stdout.buffer, mode="w") as sink, _Sink(".csv", sink) as written:
+            yield written
+        return
+    with replacing(output) as temporary:
+        try:
+            with pa.OSFile(temporary, "wb") as sink, _Sink(output.suffix.lower(), sink) as written:
+                yield written
+        except pa.ArrowInvalid as error:
+            raise FileError(f"{output} cannot be written: {error}.") from error
+
+
+class _Sink:
+    """A table in one of the formats, written part by part."""
+
+    def __init__(self, suffix: str, sink: Any):
+        self._suffix, self._sink = suffix, sink
+        self._writer: Any = None
+
+    def __enter__(self) -> Callable[[pa.Table], None]:
+        return self._write
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write(self, table: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = self._opened(table.schema)
+        self._writer.write_table(table)
+
+    def _opened(self, schema: pa.Schema) -> Any:
+        if self._suffix == ".parquet":
+            return pa.parquet.ParquetWriter(self._sink, schema)
+        if self._suffix in (".csv", ".tsv"):
+            delimiter = "\t" if self._suffix == ".tsv" else ","
+            options = pa.csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+            return pa.csv.CSVWriter(self._sink, schema, write_options=options)
+        return pa.ipc.new_file(self._sink, schema)

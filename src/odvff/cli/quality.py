@@ -1,0 +1,87 @@
+"""How good a model is on rows of files, and that as text."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from odvff.cli.terminal import table
+from odvff.data.file_source import FileSource
+from odvff.data.files import Reading, TableFiles
+from odvff.data.tables import FrameTable
+from odvff.errors import InputError
+from odvff.evaluation import Evaluation, Evaluator
+from odvff.progress import Progress, Step
+
+NAMES = {
+    "rmse": "root mean squared error",
+    "rmse_of_the_mean": "… of the mean alone",
+    "mae": "mean absolute error",
+    "r2": "share of variance explained (R²)",
+    "mean_log_density": "mean log density",
+    "crps": "CRPS",
+    "coverage_95": "share within 95 % intervals",
+    "width_95": "mean width of these",
+    "accuracy": "accuracy",
+    "accuracy_of_the_commonest": "… of the commonest class",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "ece": "calibration error",
+    "auc": "area under the ROC curve",
+}
+SHOWN_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+def measure(
+    evaluator: Evaluator, chunks: Iterable[tuple[FrameTable, Any, Any]], total: int | None, progress: Progress
+) -> Evaluation:
+    """Everything about these rows."""
+    done = 0
+    for rows, y, _ in chunks:
+        evaluator.add(rows.native, y)
+        done += rows.n_rows
+        progress(Step("measuring", done, total))
+    return evaluator.result()
+
+
+def reading_for(estimator: Any, delimiter: str | None, encoding: str) -> Reading:
+    """How a file must be read so that its columns have the types of training."""
+    from odvff.data import Category
+
+    categories = [c for c in estimator.model_.schema.columns if isinstance(c, Category)]
+    text = frozenset(c.name for c in categories if any(isinstance(level, str) for level in c.levels))
+    return Reading(delimiter, encoding, text)
+
+
+def evaluated(
+    estimator: Any, data: list[str], target: str | None, reading: Reading, strict: bool, progress: Progress
+) -> tuple[Evaluation, FileSource]:
+    """The evaluation of a model on files."""
+    model = estimator.model_
+    labels = hasattr(estimator, "classes_")
+    if labels and any(isinstance(c, str) for c in estimator.classes_.tolist()):
+        reading = Reading(reading.delimiter, reading.encoding, reading.labels | {target or model.target})
+    source = FileSource(
+        TableFiles(data, reading),
+        target or model.target,
+        labels=labels,
+        features=list(model.schema.names),
+        strict=strict,
+    )
+    evaluation = measure(Evaluator(estimator), source.chunks(), source.expected_rows, progress)
+    if evaluation.n_rows == 0:
+        raise InputError("there is no row with a known target to measure on.")
+    return evaluation, source
+
+
+def quality_text(evaluation: Evaluation, where: str) -> str:
+    """Metrics and the calibration table for people."""
+    rows = [(NAMES[name], f"{evaluation.metrics[name]:.4g}") for name in NAMES if name in evaluation.metrics]
+    parts = [table(("measured", "value"), rows, f"How good it is {where}")]
+    shown = [(level, share) for level, share in evaluation.calibration if level in SHOWN_LEVELS]
+    if shown:
+        cells = [(f"{100 * level:.0f} %", f"{100 * share:.1f} %") for level, share in shown]
+        parts.append(table(("intervals of", "held"), cells, "Calibration"))
+    if evaluation.reliability:
+        for one in evaluation.reliability[:1]:
+            bins = [(f"{100 * p:.1f} %", f"{100 * share:.1f} %", f"{n:,}") for p, share, n in one.bins]
+            parts.append(table(("said", "happened", "rows"), bins, f"Calibration of class {one.label!r}"))
+    return "\n\n".join(parts)

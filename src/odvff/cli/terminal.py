@@ -1,0 +1,163 @@
+"""How commands speak: results on standard output, everything else on standard error, JSON for machines."""
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from odvff.progress import Progress, Step, silent
+
+PATIENCE, LINES_EVERY = 2.0, 2.0  # seconds before anything is shown, and between two plain lines
+
+
+class Terminal:
+    """Where a command writes to. With `as_json` the result is one JSON object, with `quiet` nothing else is said."""
+
+    def __init__(self, *, as_json: bool, quiet: bool):
+        self._as_json, self._quiet = as_json, quiet
+        self.warnings: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Something on the way."""
+        if not self._quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def warn(self, text: str) -> None:
+        """Something a person should know; machines find it in the result."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+            self.say(f"warning: {text}")
+
+    def show(self, result: dict[str, Any], text: str) -> None:
+        """The result: as text for people, or as JSON."""
+        if self._as_json:
+            print(json.dumps({**result, "warnings": self.warnings}, ensure_ascii=False, default=_plain), flush=True)
+        elif not self._quiet:
+            print(text, flush=True)
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """Tells how work goes on: a bar, or lines where there is no terminal. Python's warnings are ours meanwhile."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = lambda message, category, *_: (
+                self.warn(str(message)) if category.__module__.startswith("odvff") else None
+            )
+            if self._quiet:
+                yield silent
+            elif sys.stderr.isatty():
+                with _Bars() as bars:
+                    yield bars
+            else:
+                yield _Lines()
+
+
+class _Pace:
+    """Done and to do in a stage, and how fast it goes."""
+
+    def __init__(self) -> None:
+        self._stage, self._began, self._first = "", time.monotonic(), 0
+
+    def of(self, step: Step) -> tuple[bool, float | None, float | None]:
+        """Is this a new stage; how much a second; and how many seconds are left?"""
+        new = step.stage != self._stage
+        if new:
+            self._stage, self._began, self._first = step.stage, time.monotonic(), step.done
+        seconds, done = time.monotonic() - self._began, step.done - self._first
+        if seconds < 0.2 or done <= 0:
+            return new, None, None
+        left = None if step.total is None else max(step.total - step.done, 0) * seconds / done
+        return new, done / seconds, left
+
+
+def in_words(step: Step, rate: float | None, left: float | None) -> str:
+    """A step as one line."""
+    parts = [f"{step.done:,}" + (f" of {step.total:,}" if step.total else "") + f" {step.unit}"] if step.done else []
+    if rate is not None and step.unit == "rows":
+        parts.append(f"{rate:,.0f} rows/s")
+    if step.objective is not None:
+        parts.append(f"objective {step.objective:,.2f}")
+    if left is not None:
+        parts.append(f"{left:.0f} s left")
+    return f"{step.stage}: {', '.join(parts)}" if parts else f"{step.stage} …"
+
+
+class _Lines:
+    """Plain lines, a few seconds apart."""
+
+    def __init__(self) -> None:
+        self._pace, self._last = _Pace(), time.monotonic() + PATIENCE - LINES_EVERY
+
+    def __call__(self, step: Step) -> None:
+        _, rate, left = self._pace.of(step)
+        now = time.monotonic()
+        if now - self._last >= LINES_EVERY:
+            self._last = now
+            print(in_words(step, rate, left), file=sys.stderr, flush=True)
+
+
+class _Bars:
+    """A bar that appears once the work has taken a while, and vanishes with it."""
+
+    def __init__(self) -> None:
+        self._pace, self._began = _Pace(), time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> "_Bars":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, step: Step) -> None:
+        new, rate, left = self._pace.of(step)
+        if self._bar is None and time.monotonic() - self._began < PATIENCE:
+            return
+        if self._bar is None:
+            self._start()
+        line = in_words(step, rate, left)
+        if new or self._task is None:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(line, total=step.total)
+        self._bar.update(self._task, description=line, completed=step.done)
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+        columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"))
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._bar.start()
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:
+    """A table for people: aligned, with numbers to the right, and as wide as the terminal allows."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, name in enumerate(head):
+        numeric = all(_is_number(row[i]) for row in rows)
+        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    console = Console(color_system=None, markup=False, highlight=False, emoji=False)
+    with console.capture() as captured:
+        console.print(made)
+    return captured.get().rstrip("\n")
+
+
+def _is_number(text: str) -> bool:
+    return not text or text[0] in "0123456789-−–<"
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers for JSON."""
+    return value.item() if hasattr(value, "item") else str(value)
