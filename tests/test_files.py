@@ -81,6 +81,22 @@ def test_damage_is_one_error_or_none(tmp_path_factory, at, byte, cut):
         json.dumps(header)
 
 
+def test_what_was_altered_is_refused(tmp_path):
+    """Files that are whole, but for a number or a word that someone changed."""
+    path = tmp_path / "x.odvff"
+    files.write(path, "model", {"a": np.arange(3.0)}, {"interval": [0.0, 1.0]})
+    whole = path.read_bytes()
+    for old, new in ((b"[0.0, 1.0]", b"[1.0, 0.0]"), (np.float64(2).tobytes(), np.float64(3).tobytes())):
+        assert whole.count(old) == 1
+        path.write_bytes(whole.replace(old, new))
+        with pytest.raises(FileError, match="is damaged or was altered: its checksum is not that of what it holds"):
+            files.read(path, "model")
+    words = {"kind": "odvff model", "version": "1", "header": "{}"}
+    path.write_bytes(safetensors.numpy.save(PLAIN, words))
+    with pytest.raises(FileError, match="its checksum is not that of what it holds"):
+        files.read(path, "model")
+
+
 def test_a_killed_writer_leaves_the_old_file_whole(tmp_path):
     path = tmp_path / "x.odvff"
     files.write(path, "model", {"a": np.zeros(10)}, {"n": 0})

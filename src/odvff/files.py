@@ -1,9 +1,10 @@
 """Arrays and a few words in one file: safetensors with a JSON header, written atomically, never executed.
 
-A file has a `kind` (what it is for) and a format version. Reading gives arrays and plain JSON values and nothing
-else; whatever is wrong with a file is one `FileError` that names it.
+A file has a `kind` (what it is for), a format version, and a checksum of all that is in it. Reading gives arrays and
+plain JSON values and nothing else; whatever is wrong with a file is one `FileError` that names it.
 """
 
+import hashlib
 import json
 import os
 import tempfile
@@ -26,6 +27,7 @@ def write(path: str | os.PathLike[str], kind: str, arrays: dict[str, Any], heade
     tensors = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     # 0-d arrays become 1-d in ascontiguousarray; their shape is what was given
     tensors = {name: value.reshape(np.shape(arrays[name])) for name, value in tensors.items()}
+    words["sha256"] = _checksum(words, tensors)
     content = safetensors.numpy.save(tensors, words)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
@@ -70,7 +72,21 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         raise FileError(f"{source} is damaged: its header is no JSON.") from error
     if not isinstance(header, dict):
         raise FileError(f"{source} is damaged: its header is no JSON object.")
+    if words.get("sha256") != _checksum(words, arrays):
+        raise FileError(f"{source} is damaged or was altered: its checksum is not that of what it holds.")
     return arrays, header
+
+
+def _checksum(words: dict[str, str], arrays: dict[str, Any]) -> str:
+    """SHA-256 of words and arrays, with their names, types and shapes."""
+    digest = hashlib.sha256()
+    for name in ("kind", "version", "header"):
+        digest.update(json.dumps([name, words[name]]).encode())
+    for name in sorted(arrays):
+        value = arrays[name]
+        digest.update(json.dumps([name, value.dtype.str, value.shape]).encode())
+        digest.update(value.tobytes())
+    return digest.hexdigest()
 
 
 def _umask() -> int:

@@ -14,12 +14,14 @@ import numpy as np
 import odvff
 from odvff import files
 from odvff.data import Schema
+from odvff.design import STRUCTURES
 from odvff.effects import Centre, parts_of
 from odvff.errors import FileError, OdvffError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.likelihoods.named import CLASSIFICATION, PARAMETERS, REGRESSION
 from odvff.likelihoods.outcomes import Outcome
+from odvff.methods import INFERENCE
 from odvff.model import Model, Output
 from odvff.posterior import Posterior
 from odvff.terms import Sum, Term
@@ -27,6 +29,8 @@ from odvff.terms import Sum, Term
 KIND = "model"
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FEATURES = 50_000
+MOST_POINTS = 20_000  # that carry the mean
+MOST_LETTERS = 10_000  # of a label
 
 
 def save(path: str | os.PathLike[str], estimator: Any) -> None:
@@ -45,13 +49,17 @@ def save(path: str | os.PathLike[str], estimator: Any) -> None:
         "target": model.target,
         "outputs": [_output_words(output, f"{i}.", arrays) for i, output in enumerate(model.outputs)],
         "classes": [_plain(c) for c in estimator.classes_] if hasattr(estimator, "classes_") else None,
+        "classes_type": estimator.classes_.dtype.str if hasattr(estimator, "classes_") else None,
         "versions": {
             "odvff": odvff.__version__,
             "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
         },
     }
-    files.write(path, KIND, arrays, header)
+    try:
+        files.write(path, KIND, arrays, header)
+    except (TypeError, ValueError) as error:
+        raise FileError(f"{path} cannot be written: a value of the model has no place in a file ({error}).") from error
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -78,7 +86,7 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, list | tuple | np.ndarray):
         return [_plain(v) for v in value]
-    return value if value is None or isinstance(value, str | bool | int | float) else None
+    return value if _is_scalar(value) else None
 
 
 # writing
@@ -87,9 +95,9 @@ def _plain(value: Any) -> Any:
 def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
     q = output.posterior
     arrays[prefix + "mean"] = q.mean_u
-    root = np.asarray(q.root)
-    upper = bool(root.ndim == 2 and not np.tril(root, -1).any())
-    arrays[prefix + "root"] = root if root.ndim == 1 else (root if upper else root.T)[np.triu_indices(len(root))]
+    root = np.asarray(q.root) if q.root.ndim == 2 else np.diag(q.root)
+    upper = not np.tril(root, -1).any()
+    arrays[prefix + "root"] = (root if upper else root.T)[np.triu_indices(len(root))]
     if q.gamma is not None:
         arrays[prefix + "gamma"], arrays[prefix + "a_gamma"] = q.gamma, q.a_gamma
     arrays[prefix + "centre"] = np.concatenate(output.centre.features)
@@ -99,7 +107,7 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
     return {
         "label": _plain(output.label),
         "terms": [_term_words(term, f"{prefix}{t}.", arrays) for t, term in enumerate(q.terms)],
-        "root": "diagonal" if root.ndim == 1 else "upper" if upper else "lower",
+        "root": "upper" if upper else "lower",
         "likelihood": output.outcome.likelihood,
         "likelihood_parameters": output.outcome.parameters,
         "shift": output.outcome.shift,
@@ -164,11 +172,16 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
     unknown = set(parameters) - set(made._get_param_names())
     if unknown:
         raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
+    for name, value in parameters.items():
+        if not all(_is_scalar(v) for v in (value if isinstance(value, list) else [value])):
+            raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
     schema = Schema.from_words(header["schema"])
     outputs = tuple(_output(words, f"{i}.", arrays, schema.width) for i, words in enumerate(_list(header["outputs"])))
     if not outputs:
         raise FileError("it has no output.")
     structure, method, inference = (_text(header[name]) for name in ("structure", "method", "inference"))
+    if structure not in STRUCTURES or inference not in INFERENCE.get(method, ()):
+        raise FileError(f"it was made by an unknown method: {method[:40]!r}, {inference[:40]!r}, {structure[:40]!r}.")
     estimator = made(**parameters)
     n_rows, target = _whole(header["n_rows"]), _text(header["target"])
     estimator.model_ = Model(schema, structure, method, inference, n_rows, outputs, target)
@@ -177,11 +190,11 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
         estimator.feature_names_in_ = np.asarray(schema.names, dtype=object)
     allowed: tuple[str, ...] = REGRESSION
     if made is ODVFFClassifier:
-        estimator.classes_ = np.asarray(_list(header["classes"]))
+        classes = _list(header["classes"])
         allowed = CLASSIFICATION
-        if len(estimator.classes_) < 2 or len(outputs) != (
-            1 if len(estimator.classes_) == 2 else len(estimator.classes_)
-        ):
+        estimator.classes_ = _classes(classes, _text(header["classes_type"]))
+        labels = [(type(o.label), o.label) for o in outputs]
+        if labels != [(type(c), c) for c in (classes[1:] if len(classes) == 2 else classes)]:
             raise FileError("its classes and outputs do not go together.")
     elif len(outputs) != 1:
         raise FileError("it has more outputs than a regression has.")
@@ -190,23 +203,38 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
     return estimator
 
 
+def _classes(labels: list[Any], kind: str) -> Any:
+    """The classes as an array of the type that they had."""
+    if len(labels) < 2 or len({(type(label) is bool, label) for label in labels if _is_scalar(label)}) != len(labels):
+        raise FileError("its classes are not two or more different labels.")
+    groups = {"O": str, "U": str, "b": bool, "i": int, "u": int, "f": float}
+    dtype = np.dtype(kind)
+    if dtype.kind not in groups or dtype.itemsize > 4 * MOST_LETTERS:
+        raise FileError(f"its classes are of the type {kind[:40]!r}, which is none of labels.")
+    if not all(type(label) is groups[dtype.kind] for label in labels):
+        raise FileError(f"its classes are not all of the type {kind[:40]!r}.")
+    classes = np.array(labels, dtype=dtype)
+    if classes.tolist() != labels:
+        raise FileError(f"its classes do not go into the type {kind[:40]!r}.")
+    return classes
+
+
 def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Output:
-    mean = arrays[prefix + "mean"]
+    mean, packed = arrays[prefix + "mean"], arrays[prefix + "root"]
     n = len(mean)
+    # before anything is made of them: matrices are no larger than the one that is in the file
+    if n > MOST_FEATURES:
+        raise FileError(f"it has {n} features, and models have up to {MOST_FEATURES}.")
+    if words["root"] not in ("upper", "lower") or packed.shape != (n * (n + 1) // 2,):
+        raise FileError("its covariance has the wrong size or form.")
     terms = Sum(tuple(_term(w, f"{prefix}{t}.", arrays, n, width) for t, w in enumerate(_list(words["terms"]))))
-    if terms.Kuu().size != n or n > MOST_FEATURES:
-        raise FileError(f"its terms have {terms.Kuu().size} features, and its mean {n}.")
-    root = arrays[prefix + "root"]
-    if words["root"] != "diagonal":
-        if root.shape != (n * (n + 1) // 2,):
-            raise FileError("its covariance has the wrong size.")
-        packed, root = root, np.zeros((n, n))
-        root[np.triu_indices(n)] = packed
-        root = root if words["root"] == "upper" else root.T
-    gamma = arrays.get(prefix + "gamma")
-    if gamma is not None and (gamma.ndim != 2 or gamma.shape[1] != width):
-        raise FileError("its inducing points have the wrong number of columns.")
-    q = Posterior(terms, mean, root, gamma, arrays.get(prefix + "a_gamma"))
+    size = sum(_size(term) for term in terms)
+    if size != n:
+        raise FileError(f"its terms have {size} features, and its mean {n}.")
+    root = np.zeros((n, n))
+    root[np.triu_indices(n)] = packed
+    root = root if words["root"] == "upper" else root.T
+    q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
     name = _text(words["likelihood"])
     if name not in REGRESSION + CLASSIFICATION:
         raise FileError(f"it has the unknown likelihood {name[:40]!r}.")
@@ -215,18 +243,38 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Outp
     if scale <= 0 or any(value <= 0 for value in parameters.values()):
         raise FileError("a scale in it is not positive.")
     history, scores = arrays[prefix + "history"], arrays[prefix + "scores"]
+    if history.ndim != 1:
+        raise FileError("its history is no list of numbers.")
     return Output(
         words["label"],
         q,
         Outcome(name, parameters, _number(words["shift"]), scale),
         _centre(q, prefix, arrays, width),
         _number(words["bound"]),
-        tuple(history.ravel().tolist()),
+        tuple(history.tolist()),
         tuple((int(step), float(score)) for step, score in scores),
         words["converged"] is True,
         _text(words["message"]),
         tuple(_text(line) for line in _list(words["report"])),
     )
+
+
+def _gamma(prefix: str, arrays: dict[str, Any], width: int) -> tuple[Any, Any]:
+    """Points that carry the mean, and their coefficients, if there are any."""
+    gamma, a_gamma = arrays.get(prefix + "gamma"), arrays.get(prefix + "a_gamma")
+    if gamma is None and a_gamma is None:
+        return None, None
+    if gamma is None or a_gamma is None or gamma.shape != (len(a_gamma), width) or a_gamma.ndim != 1:
+        raise FileError("its inducing points and their coefficients do not go together.")
+    if not 0 < len(gamma) <= MOST_POINTS:
+        raise FileError(f"it has {len(gamma)} inducing points, and models have from 1 to {MOST_POINTS}, or none.")
+    return gamma, a_gamma
+
+
+def _size(term: Term) -> int:
+    """How many features a term has, found without a dense matrix."""
+    features = term.features
+    return len(features.locations) if isinstance(features, InducingPoints) else term.Kuu().size
 
 
 def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Centre:
@@ -246,6 +294,7 @@ def _term(words: Any, prefix: str, arrays: dict[str, Any], most: int, width: int
     made: Any
     if kind == "points":
         made = InducingPoints(arrays[prefix + "locations"], _number(features["jitter"]))
+        _most(len(made.locations), most)
     elif kind == "kronecker":
         made = Kronecker(tuple(_fourier(f, most) for f in _list(features["factors"])))
     elif kind == "levels":
@@ -275,11 +324,15 @@ def _kernel(words: Any, depth: int = 0) -> Any:
 
 
 def _most(value: Any, most: int) -> int:
-    """A number of harmonics or levels: there is an entry of the mean for each, so a made-up one costs no memory."""
+    """A number of harmonics, levels or points: the mean has an entry for each, so made-up ones cost no memory."""
     n = _whole(value)
     if n > most:
-        raise FileError(f"a term in it has {n} harmonics or levels, and the mean {most} entries.")
+        raise FileError(f"a term in it has {n} harmonics or levels (or points), and the mean {most} entries.")
     return n
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, str | bool | int | float)
 
 
 def _list(value: Any) -> list[Any]:
