@@ -48,6 +48,7 @@ def positive(value: Any, name: str, remedy: str = "give a positive, finite numbe
 def whole(value: Any, name: str, *, at_least: int, remedy: str) -> int:
     """A whole number that is not too small."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
+        value = value.item() if isinstance(value, np.generic) else value  # as people write it
         raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}; {remedy}.")
     return int(value)
 

@@ -206,7 +206,7 @@ def test_objects_as_levels_are_named():
     with pytest.raises(InputError, match="column 'c' holds tuple objects such as"):
         learn_schema(as_table(pd.DataFrame({"c": [(1,), (2,)]})), categorical=["c"])
     with pytest.raises(InputError, match="categorical names 'd', which is no column; there are c"):
-        learn_schema(as_table(pd.DataFrame({"c": [1, 2]})), categorical=["d"])
+        learn_schema(as_table(pd.DataFrame({"c": [1, 2]})), categorical=np.array(["d"]))
     with pytest.raises(InputError, match="categorical must be 'auto' or a list of columns, got 'c'"):
         learn_schema(as_table(pd.DataFrame({"c": [1, 2]})), categorical="c")
 

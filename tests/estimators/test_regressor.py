@@ -146,7 +146,8 @@ def test_what_was_never_seen_has_the_prior_of_its_term(data, model):
     (effect,) = (model.effects(new)[name] for name in ["colour"])
     prior = {r["term"]: r["std"] for r in model.model_.rows_of_summary()}["colour"]
     assert model.predict_latent(new)[1] > model.predict_latent(row)[1]
-    assert effect.std[0] == pytest.approx(prior, rel=0.7)
+    # its own level, and the mean of three levels that it is told against
+    assert effect.std[0] == pytest.approx(prior * np.sqrt(1 + 1 / 3), rel=0.01)
     blind = row.assign(dose=np.nan)  # never missing in training
     assert model.predict_latent(blind)[1] > 3 * model.predict_latent(row)[1]
     far = row.assign(dose=1e7)
@@ -366,7 +367,7 @@ def test_outliers():
             "odvff is fitted by sites or stochastic inference for this",
         ),
         ({"inference": "stochastic", "method": "sgpr"}, "sgpr is fitted by collapsed inference"),
-        ({"n_harmonics": 0}, "n_harmonics must be a whole number of at least 1, got 0"),
+        ({"n_harmonics": np.int64(0)}, "n_harmonics must be a whole number of at least 1, got 0"),
         ({"n_inducing": -1}, "n_inducing must be a whole number of at least 0, got -1"),
         ({"smoothness": 1.0}, r"smoothness must be 0\.5, 1\.5 or 2\.5, got 1\.0"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),

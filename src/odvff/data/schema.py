@@ -269,7 +269,8 @@ def _chosen(categorical: Any, names: tuple[str, ...]) -> set[int]:
         elif isinstance(column, int | np.integer) and not isinstance(column, bool):
             chosen.add(_numbered(int(column), names))
         else:
-            raise InputError(f"categorical names {column!r}, which is no column; there are {', '.join(names[:20])}.")
+            shown = column.item() if isinstance(column, np.generic) else column
+            raise InputError(f"categorical names {shown!r}, which is no column; there are {', '.join(names[:20])}.")
     return chosen
 
 
