@@ -1,5 +1,6 @@
 """`odvff fit`: from files to a model file."""
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from odvff.data.files import STANDARD_INPUT, Reading, TableFiles
 from odvff.errors import FileError, InputError
 from odvff.estimators.summary import COLUMNS, summarise
 from odvff.evaluation import Evaluator
-from odvff.journal import FolderJournal
+from odvff.journal import EVERY, FolderJournal
 from odvff.progress import Progress
 
 PEEK_ROWS = 100_000
@@ -77,7 +78,11 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[An
     estimator = _estimator(task, options)
     journal = _journal(place, files, options, task, terminal)
     with terminal.progress() as progress:
-        estimator.fit_source(source, progress=progress, journal=journal)
+        try:
+            estimator.fit_source(source, progress=progress, journal=journal)
+        except InputError:  # there is nothing to go on with
+            journal.clear()
+            raise
         if any(output.message == "interrupted" for output in estimator.model_.outputs):
             raise KeyboardInterrupt(
                 f"interrupted; nothing was written. The same command with --resume goes on ({place})."
@@ -167,7 +172,8 @@ def _journal(place: Path, files: TableFiles, options: FitOptions, task: str, ter
     """Where the run keeps what it has reached: a folder beside the model."""
     asked = {name: str(value) for name, value in asdict(options).items() if name not in ("resume", "model")}
     fingerprint = {"files": files.fingerprint(), "options": asked, "task": task, "version": odvff.__version__}
-    journal = FolderJournal(place.with_name(place.name + ".progress"), fingerprint)
+    every = float(os.environ.get("ODVFF_JOURNAL_EVERY", EVERY))  # seconds
+    journal = FolderJournal(place.with_name(place.name + ".progress"), fingerprint, every)
     begun = journal.folder.exists()
     if options.resume and begun and journal.read("run") is None:
         raise FileError(
@@ -214,7 +220,7 @@ def _tell(estimator: Any, place: Path, source: FileSource, terminal: Terminal) -
         "evaluation": None if evaluation is None else evaluation.to_words(),
     }
     parts = [table(COLUMNS, rows, heading) for heading, rows in summary.tables.items()]
-    parts += [f"note: {note}" for note in summary.notes]
+    parts += ["\n".join(f"note: {note}" for note in summary.notes)]
     if evaluation is not None:
         parts.append(quality_text(evaluation, f"on {source.n_held:,} rows that were held out"))
     facts = ", ".join(f"{name} {summary.facts[name]}" for name in ("method", "features", "likelihood", "evidence"))

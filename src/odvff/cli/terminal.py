@@ -142,7 +142,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -
     from rich.console import Console
     from rich.table import Table
 
-    made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(head):
         numeric = all(_is_number(row[i]) for row in rows)
         made.add_column(name, justify="right" if numeric else "left", overflow="fold")
@@ -151,7 +151,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -
     console = Console(color_system=None, markup=False, highlight=False, emoji=False)
     with console.capture() as captured:
         console.print(made)
-    return captured.get().rstrip("\n")
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    return "\n".join([*([title] if title else []), *filter(None, lines)])
 
 
 def _is_number(text: str) -> bool:

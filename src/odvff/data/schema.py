@@ -217,12 +217,11 @@ class SchemaBuilder:
 
     def _check_number_of_levels(self, i: int) -> None:
         if len(self._counts[i]) > self._limits[i]:
-            more = (
-                "" if self._limits[i] == MOST_LEVELS else f"name it in categorical=[{self._names[i]!r}] if these are, "
-            )
+            name, most = self._names[i], self._limits[i]
+            named = "" if most == MOST_LEVELS else "name it as categorical if these are categories all the same, "
             raise InputError(
-                f"column {self._names[i]!r} has more than {self._limits[i]:,} different labels, which is too many for "
-                f"categories: {more}exclude it, or join rare labels into one."
+                f"column {name!r} has more than {most:,} different labels, too many for categories: {named}exclude it, "
+                "or join rare labels into one."
             )
 
     def schema(self) -> Schema:

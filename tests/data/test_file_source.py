@@ -1,0 +1,160 @@
+"""Files as the rows of a fit: the same fit as in memory, rows held out by what they hold, missing targets."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from odvff import ODVFFClassifier, ODVFFRegressor
+from odvff.data import FileSource, TableFiles
+from odvff.data.file_source import SAMPLE_ROWS, ahead, row_hashes
+from odvff.errors import InputError
+
+
+def make_table(n, seed=3):
+    rng = np.random.default_rng(seed)
+    x, k = rng.uniform(0, 1, n), rng.choice(["a", "b", "c"], n)
+    y = 10 + np.sin(6 * x) + (k == "a") + 0.3 * rng.standard_normal(n)
+    x = np.where(rng.random(n) < 0.05, np.nan, x)
+    return pa.table({"x": pa.array(x, from_pandas=True), "k": k, "w": rng.integers(0, 3, n), "y": y})
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(table, name="t.parquet"):
+        path = tmp_path / name
+        if name.endswith(".csv"):
+            pa.csv.write_csv(table, path)
+        else:
+            pa.parquet.write_table(table, path, row_group_size=50_000)
+        return TableFiles(path)
+
+    return write
+
+
+def frame_of(table):
+    frame = table.select(["x", "k"]).to_pandas()
+    return frame.assign(k=frame["k"].astype("category"))
+
+
+@pytest.mark.parametrize("n", [3000, 300_000])  # small tables are merged; large ones go chunk by chunk
+def test_a_streamed_fit_is_the_fit_in_memory_to_the_bit(written, n):
+    table = make_table(n)
+    frame, y, w = frame_of(table), table["y"].to_numpy(), table["w"].to_numpy()
+    source = FileSource(written(table), "y", features=["x", "k"], weights="w")
+    streamed = ODVFFRegressor(n_harmonics=6).fit_source(source)
+    memory = ODVFFRegressor(n_harmonics=6).fit(frame, y, sample_weight=w)
+    for mine, theirs in zip(
+        streamed.predict(frame, return_std=True), memory.predict(frame, return_std=True), strict=True
+    ):
+        assert np.array_equal(mine, theirs)
+    assert streamed.model_.n_rows == memory.model_.n_rows == (w > 0).sum()
+    assert list(streamed.feature_names_in_) == ["x", "k"]
+    assert streamed.model_.target == "y"
+    assert np.array_equal(streamed.effects(frame)["k"].mean, memory.effects(frame)["k"].mean)
+
+
+def test_streamed_classes_are_those_of_memory(written):
+    table = make_table(2000)
+    labels = np.where(table["y"].to_numpy() > 10.5, "high", "low")
+    source = FileSource(written(table.append_column("c", pa.array(labels))), "c", labels=True, features=["x", "k"])
+    streamed = ODVFFClassifier(n_harmonics=4, max_iter=8).fit_source(source)
+    memory = ODVFFClassifier(n_harmonics=4, max_iter=8).fit(frame_of(table), labels)
+    assert streamed.classes_.tolist() == ["high", "low"]
+    assert np.array_equal(streamed.predict_proba(frame_of(table)), memory.predict_proba(frame_of(table)))
+
+
+def test_samples_are_fair_and_always_the_same(written):
+    n = 2 * SAMPLE_ROWS + 17
+    rng = np.random.default_rng(0)  # the seed of the source, too: its keys must be no one else's
+    table = pa.table({"x": rng.uniform(0, 1, n), "y": rng.uniform(0, 1, n)})
+    source = FileSource(written(table), "y")
+    (rows, y, _), (few, _, _) = source.sample(SAMPLE_ROWS), source.sample(1000)
+    assert rows.n_rows == len(y) == SAMPLE_ROWS
+    assert abs(rows.numbers(0).mean() - 0.5) < 0.01
+    assert set(few.numbers(0)) <= set(rows.numbers(0))
+    assert np.array_equal(source.sample(1000)[1], FileSource(written(table), "y").sample(1000)[1])
+
+
+def test_held_out_rows_are_the_same_in_any_order_and_format(written):
+    table = make_table(5000)
+    turned = table.take(np.random.default_rng(1).permutation(5000))
+
+    def held(table, name):
+        source = FileSource(written(table, name), "y", holdout=0.2)
+        kept = np.concatenate([y for _, y, _ in source.chunks()])
+        apart = np.concatenate([y for _, y, _ in source.held_out()])
+        assert len(kept) + len(apart) == 5000 == source.n_rows + source.n_held
+        assert not set(kept) & set(apart)
+        return sorted(apart)
+
+    one = held(table, "a.parquet")
+    assert 850 < len(one) < 1150
+    assert held(turned, "b.parquet") == one
+    assert held(table, "c.csv") == one
+    singles = table.set_column(2, "w", table["w"].cast(pa.int16()))
+    assert held(singles, "d.parquet") == one
+
+
+def test_hashes_tell_rows_apart():
+    rng = np.random.default_rng(0)
+    batch = pa.record_batch(
+        {"a": rng.normal(size=20_000), "b": rng.choice(list("abc"), 20_000), "c": np.arange(20_000)}
+    )
+    hashes = row_hashes(batch)
+    assert len(np.unique(hashes)) == 20_000
+    bits = (hashes[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    assert np.abs(bits.mean(axis=0) - 0.5).max() < 0.02
+    same = pa.record_batch({"a": [0.0, -0.0, None, np.nan], "b": ["x", "x", None, None], "c": [1, 1, 1, 1]})
+    one, two, three, four = row_hashes(same)
+    assert one == two
+    assert three == four
+    assert one != three
+
+
+def test_rows_without_a_target_are_left_out_and_counted(written):
+    table = make_table(100)
+    y = table["y"].to_pylist()
+    y[3], y[5], y[7] = None, float("nan"), float("inf")
+    files = written(table.set_column(3, "y", pa.array(y)))
+    source = FileSource(files, "y")
+    assert (source.n_rows, source.dropped) == (97, 3)
+    with pytest.raises(InputError, match=r"the target 'y' is None in row 3; mend it, or do without --strict"):
+        _ = FileSource(files, "y", strict=True).n_rows
+
+
+def test_what_cannot_be_used_is_named(written):
+    table = make_table(50)
+    files = written(table)
+    with pytest.raises(InputError, match=r"no column 'Y'; did you mean 'y'\?"):
+        FileSource(files, "Y")
+    with pytest.raises(InputError, match="no column 'delay'; there are x, k, w, y"):
+        FileSource(files, "delay")
+    with pytest.raises(InputError, match="column 'k' holds string, which is no number; say --task classification"):
+        _ = FileSource(files, "k").n_rows
+    with pytest.raises(InputError, match="holdout is a share of the rows, from 0 up to 1, got 2"):
+        FileSource(files, "y", holdout=2)
+    endless = table.set_column(0, "x", pa.array([0.0] * 49 + [-np.inf]))
+    with pytest.raises(InputError, match="column 'x' is -inf in row 49; replace it by a number"):
+        _ = FileSource(written(endless, "e.parquet"), "y").n_rows
+    negative = table.set_column(2, "w", pa.array([1] * 10 + [-2] + [1] * 39))
+    with pytest.raises(InputError, match=r"the weight 'w' is -2\.0 in row 10; weights count rows"):
+        _ = FileSource(written(negative, "n.parquet"), "y", weights="w").n_rows
+    many = pa.concat_tables([table] * 5).append_column("name", pa.array([f"n{i}" for i in range(250)]))
+    with pytest.raises(InputError, match="column 'name' has more than 200 different labels"):
+        ODVFFRegressor().fit_source(FileSource(written(many, "m.parquet"), "y"))
+
+
+def test_errors_of_the_reading_thread_arrive():
+    def broken():
+        yield 1
+        raise InputError("it broke")
+
+    items = ahead(broken())
+    assert next(items) == 1
+    with pytest.raises(InputError, match="it broke"):
+        next(items)
+    endless = ahead(iter(int, 1))
+    assert next(endless) == 0
+    endless.close()  # and the thread with it

@@ -1,0 +1,175 @@
+"""Tables in files: every format gives the same rows, and whatever is wrong with a file is said."""
+
+import gzip
+import io
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from odvff.data.files import Reading, TableFiles
+from odvff.errors import FileError, InputError, OdvffError
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    numbers = [None if v < 0.1 else float(v) for v in rng.uniform(0, 1, 100)]
+    labels = [None if v == "d" else str(v) for v in rng.choice(list("abcd"), 100)]
+    return pa.table({"x": numbers, "k": labels, "whole": rng.integers(0, 9, 100), "flag": rng.random(100) < 0.5})
+
+
+def zipped(path):
+    with open(path, "rb") as plain, gzip.open(f"{path}.gz", "wb") as out:
+        out.write(plain.read())
+    return f"{path}.gz"
+
+
+def tsv(table, path):
+    pa.csv.write_csv(table, path, pa.csv.WriteOptions(delimiter="\t"))
+
+
+WRITERS = {
+    "t.csv": lambda t, p: pa.csv.write_csv(t, p),
+    "t.tsv": tsv,
+    "t.parquet": lambda t, p: pa.parquet.write_table(t, p, row_group_size=30),
+    "t.arrow": lambda t, p: pa.feather.write_feather(t, p, compression="uncompressed"),
+    "t.feather": lambda t, p: pa.feather.write_feather(t, p),
+    "no_suffix": lambda t, p: pa.parquet.write_table(t, p),
+}
+
+
+def rows_of(files, columns=None):
+    return pa.Table.from_batches(list(files.batches(columns or files.names))).to_pydict()
+
+
+@pytest.mark.parametrize("zip_it", [False, True])
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_holds_the_same_rows(table, tmp_path, name, zip_it):
+    path = str(tmp_path / name)
+    WRITERS[name](table, path)
+    if zip_it and name == "no_suffix":
+        pytest.skip("what is zipped is known by the name within")
+    files = TableFiles(zipped(path) if zip_it else path)
+    assert files.names == table.column_names
+    assert rows_of(files) == table.to_pydict()
+    assert rows_of(files, ["flag", "x"]) == table.select(["flag", "x"]).to_pydict()
+    assert files.expected_rows == (100 if name in ("t.parquet", "no_suffix") else None)
+
+
+def test_folders_globs_and_lists_are_one_table_in_order(table, tmp_path):
+    for i in range(3):
+        pa.parquet.write_table(table.slice(30 * i, 30), tmp_path / f"part-{i}.parquet")
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / ".hidden.csv").write_text("a\n1\n")
+    (tmp_path / "notes.md").write_text("no table")
+    first = table.slice(0, 90).to_pydict()
+    assert rows_of(TableFiles(tmp_path)) == first
+    assert rows_of(TableFiles(str(tmp_path / "part-*.parquet"))) == first
+    assert rows_of(TableFiles([tmp_path / f"part-{i}.parquet" for i in range(3)])) == first
+
+
+def test_standard_input_can_be_gone_through_again(table, monkeypatch, tmp_path):
+    buffer = io.BytesIO()
+    pa.csv.write_csv(table, buffer)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(buffer.getvalue())))
+    files = TableFiles("-")
+    assert rows_of(files) == rows_of(files) == table.to_pydict()
+
+
+def test_whole_numbers_may_be_followed_by_others(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,\n" * 1_100_000 + "1.5,2\n")  # more than is looked at for types
+    a, b = (pa.Table.from_batches(TableFiles(tmp_path / "t.csv").batches([n])).column(0) for n in "ab")
+    assert a[-1].as_py() == 1.5
+    assert b[0].as_py() is None
+    assert b[-1].as_py() == 2.0
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_delimiters_are_found(tmp_path, delimiter):
+    (tmp_path / "t.csv").write_text(f"a{delimiter}b\n1{delimiter}2\n")
+    assert rows_of(TableFiles(tmp_path / "t.csv")) == {"a": [1.0], "b": [2.0]}
+
+
+def test_other_encodings(tmp_path):
+    (tmp_path / "t.csv").write_bytes("ort,y\nMünchen,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"is no text in utf-8; say how the file is encoded, latin-1"):
+        rows_of(TableFiles(tmp_path / "t.csv"))
+    assert rows_of(TableFiles(tmp_path / "t.csv", Reading(encoding="latin-1")))["ort"] == ["München"]
+    with pytest.raises(InputError, match="there is no encoding 'latin-99'"):
+        rows_of(TableFiles(tmp_path / "t.csv", Reading(encoding="latin-99")))
+
+
+def test_quoted_values_may_hold_anything(tmp_path):
+    (tmp_path / "t.csv").write_text('a,b\n"x, ""y""\nz",1\n')
+    assert rows_of(TableFiles(tmp_path / "t.csv"))["a"] == ['x, "y"\nz']
+
+
+BAD = {
+    "ragged": ("a,b\n1,2\n1,2,3\n", r"ragged: row 3 has 3 values, and the header 2: '1,2,3'. Mend that row"),
+    "mixed": ("a,b\n1,2\n1,two\n" + "1,2\n" * 2_200_000 + "x,y\n", r"column 'a' begins with numbers and then has 'x'"),
+    "empty": ("", "is empty"),
+    "two of one name": ("a,a\n1,2\n", "two columns called 'a'"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_csv_files(tmp_path, kind):
+    content, message = BAD[kind]
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        rows_of(TableFiles(path))
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.csv.gz"])
+@pytest.mark.parametrize("keep", [3, 40, 0.5, 0.99])
+def test_files_that_were_cut_off(table, tmp_path, name, keep):
+    path = tmp_path / name.removesuffix(".gz")
+    WRITERS[path.name](table, str(path))
+    path = Path(zipped(str(path))) if name.endswith(".gz") else path
+    content = path.read_bytes()
+    path.write_bytes(content[: int(keep if keep >= 1 else keep * len(content))])
+    with pytest.raises(OdvffError, match=re.escape(str(path))):
+        rows_of(TableFiles(str(path)))
+
+
+def test_files_that_are_not_there_or_not_alike(table, tmp_path):
+    pa.parquet.write_table(table, tmp_path / "flights.parquet")
+    with pytest.raises(FileError, match=r"does not exist; did you mean .*flights.parquet\?"):
+        TableFiles(tmp_path / "flihgts.parquet")
+    with pytest.raises(FileError, match=r"no file matches .*nothing-\*"):
+        TableFiles(str(tmp_path / "nothing-*"))
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(InputError, match="holds no table; files are known by"):
+        TableFiles(tmp_path / "nothing")
+    pa.parquet.write_table(table.drop_columns("x"), tmp_path / "other.parquet")
+    with pytest.raises(InputError, match=r"different columns: .*other.parquet lacks 'x', unlike .*flights.parquet"):
+        TableFiles(tmp_path)
+    assert TableFiles(tmp_path, Reading(exclude=frozenset("x"))).names == ["k", "whole", "flag"]
+    pa.parquet.write_table(table.set_column(0, "x", pa.array(["text"] * 100)), tmp_path / "other.parquet")
+    with pytest.raises(InputError, match=r"different types: column 'x' is double in .* and string in"):
+        TableFiles(tmp_path)
+    (tmp_path / "text.parquet").write_text("a,b\n1,2\n")
+    with pytest.raises(FileError, match="is no parquet file, or a damaged one"):
+        TableFiles(tmp_path / "text.parquet")
+
+
+def test_numbers_of_different_size_are_one_type(table, tmp_path):
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    small = table.set_column(0, "x", table["x"].cast(pa.float32())).set_column(
+        2, "whole", table["whole"].cast(pa.int8())
+    )
+    pa.parquet.write_table(small, tmp_path / "b.parquet")
+    rows = rows_of(TableFiles(tmp_path))
+    assert np.allclose(
+        [v for v in rows["x"] if v is not None], 2 * [v for v in table["x"].to_pylist() if v is not None]
+    )
+    assert rows["whole"] == 2 * table["whole"].to_pylist()
