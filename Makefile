@@ -2,8 +2,9 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS_READY := .venv/.docs-ready
 
-.PHONY: install demo test lint types clean
+.PHONY: install demo test lint types docs clean
 
 install: $(READY)
 
@@ -26,5 +27,13 @@ types: $(READY)
 test: lint types
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $(DOCS_READY)
+
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "the documentation is in site/index.html: open it in a browser"
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

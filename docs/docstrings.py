@@ -1,0 +1,30 @@
+"""How docstrings are read for the API reference.
+
+In a list of parameters `name : words` is a description, no type: types are in the signature. Lines that begin with
+`>>>` are examples, also where no heading says so.
+"""
+
+import re
+from typing import Any
+
+import griffe
+
+LISTED = re.compile(r"^(\w+(?:, \w+)*) : (.+(?:\n    .+)*)$", re.MULTILINE)
+EXAMPLE = re.compile(r"^>>> ", re.MULTILINE)
+
+
+class Words(griffe.Extension):
+    """Rewrites docstrings into what the reader of NumPy's style takes them for."""
+
+    def on_object(self, *, obj: Any, **_: Any) -> None:
+        """Called with every module, class, function and attribute."""
+        if obj.docstring is None:
+            return
+        text = LISTED.sub(_described, obj.docstring.value)
+        if "Examples\n---" not in text:
+            text = EXAMPLE.sub("Examples\n--------\n>>> ", text, count=1)
+        obj.docstring.value = text
+
+
+def _described(found: re.Match[str]) -> str:
+    return "\n".join(f"{name}\n    {found[2]}" for name in found[1].split(", "))
