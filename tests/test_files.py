@@ -21,6 +21,23 @@ PLAIN = {"a": np.ones(3)}
 HEADER = {"words": "ψ", "numbers": [1, 2.5], "nested": {"yes": True, "no": None}}
 
 
+def entry(words):
+    return {files.ENTRY: json.dumps(words)}
+
+
+def test_the_same_content_is_the_same_file(tmp_path):
+    for name in "ab":
+        files.write(tmp_path / name, "model", ARRAYS, HEADER)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"kind": 3}', "[" * 100_000])
+def test_words_that_are_none(tmp_path, text):
+    (tmp_path / "x").write_bytes(safetensors.numpy.save(PLAIN, {files.ENTRY: text}))
+    with pytest.raises(FileError, match="it holds 'something else'"):
+        files.read(tmp_path / "x", "model")
+
+
 def test_there_and_back(tmp_path):
     path = tmp_path / "x.odvff"
     files.write(path, "model", ARRAYS, HEADER)
@@ -47,11 +64,11 @@ def test_wrong_files_are_refused(tmp_path):
     with pytest.raises(FileError, match="it holds 'something else'"):
         files.read(path, "model")
     words = {"kind": "odvff model", "version": "2", "header": "{}"}
-    path.write_bytes(safetensors.numpy.save(PLAIN, words))
+    path.write_bytes(safetensors.numpy.save(PLAIN, entry(words)))
     with pytest.raises(FileError, match="has the format version '2', and this package reads 1"):
         files.read(path, "model")
     for header in ("{", "[]", "[" * 100_000):
-        path.write_bytes(safetensors.numpy.save(PLAIN, {**words, "version": "1", "header": header}))
+        path.write_bytes(safetensors.numpy.save(PLAIN, entry({**words, "version": "1", "header": header})))
         with pytest.raises(FileError, match="is damaged: its header is no JSON"):
             files.read(path, "model")
     with pytest.raises(FileError, match="no odvff model file, or a damaged one"):
@@ -92,7 +109,7 @@ def test_what_was_altered_is_refused(tmp_path):
         with pytest.raises(FileError, match="is damaged or was altered: its checksum is not that of what it holds"):
             files.read(path, "model")
     words = {"kind": "odvff model", "version": "1", "header": "{}"}
-    path.write_bytes(safetensors.numpy.save(PLAIN, words))
+    path.write_bytes(safetensors.numpy.save(PLAIN, entry(words)))
     with pytest.raises(FileError, match="its checksum is not that of what it holds"):
         files.read(path, "model")
 

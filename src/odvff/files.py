@@ -7,7 +7,6 @@ plain JSON values and nothing else; whatever is wrong with a file is one `FileEr
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +14,22 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from odvff.atomic import write_bytes
 from odvff.errors import FileError
 
 VERSION = 1
+ENTRY = "odvff"
 
 
 def write(path: str | os.PathLike[str], kind: str, arrays: dict[str, Any], header: dict[str, Any]) -> None:
     """Write a file whole or not at all: a crash leaves what was there before."""
-    target = Path(path)
     words = {"kind": f"odvff {kind}", "version": str(VERSION), "header": json.dumps(header, allow_nan=False)}
     tensors = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     # 0-d arrays become 1-d in ascontiguousarray; their shape is what was given
     tensors = {name: value.reshape(np.shape(arrays[name])) for name, value in tensors.items()}
     words["sha256"] = _checksum(words, tensors)
-    content = safetensors.numpy.save(tensors, words)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise FileError(f"{target} cannot be written: {error.strerror}; choose another folder.") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise FileError(f"{target} cannot be written: {error.strerror}.") from error
-        raise
+    # one entry, as several are written in no order: the same content is the same file, to the byte
+    write_bytes(path, safetensors.numpy.save(tensors, {ENTRY: json.dumps(words, sort_keys=True)}))
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -52,7 +37,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     source = Path(path)
     try:
         with safetensors.safe_open(source, framework="numpy") as file:
-            words = file.metadata() or {}
+            words = _words(file.metadata())
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except FileNotFoundError as error:
         raise FileError(f"{source} does not exist.") from error
@@ -77,6 +62,15 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     return arrays, header
 
 
+def _words(metadata: Any) -> dict[str, str]:
+    """Kind, version, header and checksum, as far as they are there."""
+    try:
+        words = json.loads((metadata or {}).get(ENTRY, "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return {k: v for k, v in words.items() if isinstance(v, str)} if isinstance(words, dict) else {}
+
+
 def _checksum(words: dict[str, str], arrays: dict[str, Any]) -> str:
     """SHA-256 of words and arrays, with their names, types and shapes."""
     digest = hashlib.sha256()
@@ -87,10 +81,3 @@ def _checksum(words: dict[str, str], arrays: dict[str, Any]) -> str:
         digest.update(json.dumps([name, value.dtype.str, value.shape]).encode())
         digest.update(value.tobytes())
     return digest.hexdigest()
-
-
-def _umask() -> int:
-    """The process's umask, which can just be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -17,6 +17,8 @@ from odvff.data import Schema
 from odvff.design import STRUCTURES
 from odvff.effects import Centre, parts_of
 from odvff.errors import FileError, OdvffError
+from odvff.evaluation import CLASSIFICATION as CLASSES
+from odvff.evaluation import Evaluation
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.likelihoods.named import CLASSIFICATION, PARAMETERS, REGRESSION
@@ -50,6 +52,7 @@ def save(path: str | os.PathLike[str], estimator: Any) -> None:
         "outputs": [_output_words(output, f"{i}.", arrays) for i, output in enumerate(model.outputs)],
         "classes": [_plain(c) for c in estimator.classes_] if hasattr(estimator, "classes_") else None,
         "classes_type": estimator.classes_.dtype.str if hasattr(estimator, "classes_") else None,
+        "evaluation": estimator.evaluation_.to_words() if hasattr(estimator, "evaluation_") else None,
         "versions": {
             "odvff": odvff.__version__,
             "python": platform.python_version(),
@@ -200,6 +203,10 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
         raise FileError("it has more outputs than a regression has.")
     if any(o.outcome.likelihood not in allowed for o in outputs):
         raise FileError("its likelihood is not one of this estimator's.")
+    if header["evaluation"] is not None:
+        estimator.evaluation_ = Evaluation.from_words(header["evaluation"])
+        if (estimator.evaluation_.task == CLASSES) != (made is ODVFFClassifier):
+            raise FileError("its evaluation is not one of this estimator.")
     return estimator
 
 

@@ -153,7 +153,7 @@ def test_the_page_forbids_what_it_does_not_need(made):
 def test_what_a_regression_says(made):
     model, evaluation, page = made("gaussian")
     words = Reader(page).words
-    assert "predicts a number, y, from 5 columns (2 numeric, 3 categories)" in words
+    assert "predicts y, a number, from 5 columns (2 numeric, 3 categories)" in words
     assert f"It learned from {N} rows; values were missing in 1 column." in words
     assert f"On {N} labelled rows its predictions were typically off by {number(evaluation.metrics['rmse'])}" in words
     assert "Whole numbers with few different values: rooms (5)" in words

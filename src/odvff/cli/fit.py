@@ -56,10 +56,10 @@ def fit_files(data: list[str], options: FitOptions, terminal: Terminal) -> None:
 def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Any, Path, FileSource]:
     """The fitted estimator, where it was saved, and the rows it was fitted to."""
     reading = Reading(options.delimiter, options.encoding, frozenset(options.categorical), frozenset(options.exclude))
-    files = TableFiles(data, reading)
-    check_column(options.target, files.names)
     if options.target in options.exclude:
         raise InputError(f"the target {options.target!r} is excluded; leave it in.")
+    files = TableFiles(data, reading)
+    check_column(options.target, files.names)
     task = _task(files, options, terminal)
     source = FileSource(
         files,

@@ -102,8 +102,9 @@ def _effects(estimator: Any, rows: pa.Table) -> dict[str, Any]:
 def _writer(output: Path | None) -> Iterator[Callable[[pa.Table], None]]:
     """Writes tables one after the other: to a file that appears when all is done, or to standard output."""
     if output is None:
-        with pa.PythonFile(sys.stdout.buffer, mode="w") as sink, _Sink(".csv", sink) as written:
+        with _Sink(".csv", pa.PythonFile(sys.stdout.buffer, mode="w")) as written:
             yield written
+        sys.stdout.buffer.flush()  # not closed: it is not ours
         return
     with replacing(output) as temporary:
         try:

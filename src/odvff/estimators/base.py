@@ -214,6 +214,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, source: TableSource, look: Callable[[Any, Any], None], progress: Progress = silent) -> Schema:
         """The schema of a source in one pass, on which `look` is shown all targets and weights."""
+        self.__dict__.pop("evaluation_", None)  # it was that of another fit
 
         def seen(y: Any, weights: Any, n_rows: int) -> None:
             look(y, weights)

@@ -19,12 +19,12 @@ from string import Template
 from typing import Any
 
 import odvff
+from odvff.atomic import write_bytes
 from odvff.errors import InputError
 from odvff.estimators.summary import summarise
 from odvff.evaluation import Evaluation
 from odvff.model import Model
 from odvff.report import words
-from odvff.report.atomic import write_text
 from odvff.report.effect_figures import Shown, beside, common_range, figures_of, shown
 from odvff.report.figures import Figure
 from odvff.report.numbers import count, label, number, percent, prose
@@ -42,7 +42,7 @@ def write_report(
     path: str | os.PathLike[str], estimator: Any, evaluation: Evaluation | None = None, *, name: str = "model"
 ) -> None:
     """Write the report of a fitted estimator to an HTML file, whole or not at all."""
-    write_text(path, render(estimator, evaluation, name=name))
+    write_bytes(path, render(estimator, evaluation, name=name).encode("utf-8", "replace"))
 
 
 def render(estimator: Any, evaluation: Evaluation | None = None, *, name: str = "model") -> str:
@@ -52,10 +52,11 @@ def render(estimator: Any, evaluation: Evaluation | None = None, *, name: str = 
     if evaluation is not None and (evaluation.task == "classification") != (classes is not None):
         kind = type(estimator).__name__
         raise InputError(f"the evaluation is one of {evaluation.task}, which {kind} does not do; evaluate this model.")
+    held_out = evaluation is not None and evaluation == getattr(estimator, "evaluation_", None)
     page = _Page()
     sections = [
         ("summary", "Summary", _summary(model, evaluation, classes)),
-        ("numbers", "How good it is", _numbers(evaluation)),
+        ("numbers", "How good it is", _numbers(evaluation, model, held_out)),
         ("care", "What to be careful about", _warnings(model, evaluation)),
         ("effects", "Effects", _effects(page, model, classes)),
         ("quality", "Uncertainty and errors", _quality(page, evaluation)),
@@ -129,17 +130,16 @@ def _summary(model: Model, evaluation: Evaluation | None, classes: Any) -> str:
     return "".join(f'<p class="lead">{prose(text)}</p>' for text in words.summary(model, evaluation, classes))
 
 
-def _numbers(evaluation: Evaluation | None) -> str:
+def _numbers(evaluation: Evaluation | None, model: Model, held_out: bool) -> str:
     if evaluation is None:
         return ""
     tiles = "".join(
         f"<div><dt>{prose(name)}</dt><dd class='value'>{escape(value)}</dd><dd class='why'>{prose(why)}</dd></div>"
-        for name, value, why in words.headline(evaluation)
+        for name, value, why in words.headline(evaluation, label(model.target, 40))
     )
-    return (
-        f"<p>From {count(evaluation.n_rows, 'labelled row')}. If the model learned from these same rows, it looks "
-        f'better than it is.</p><dl class="tiles">{tiles}</dl>'
-    )
+    caution = "which the model has not seen." if held_out else "If it learned from these, it looks better than it is."
+    rows = count(evaluation.n_rows, "labelled row")
+    return f'<p>From {rows}{"," if held_out else "."} {caution}</p><dl class="tiles">{tiles}</dl>'
 
 
 def _warnings(model: Model, evaluation: Evaluation | None) -> str:
@@ -188,7 +188,8 @@ def _what(model: Model, classes: Any) -> tuple[str, str]:
         return "effect on the log rate", (
             f"What each column adds to the logarithm of the rate: 0.1 more is about 10 % more. {centred}"
         )
-    return "effect on y", f"What each column adds to the prediction, in units of y. {centred}"
+    target = label(model.target, 40)
+    return f"effect on {target}", f"What each column adds to the prediction, in units of {target}. {centred}"
 
 
 def _effects_of(page: _Page, model: Model, output: int, most: int, what: str) -> str:

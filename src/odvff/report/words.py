@@ -22,7 +22,7 @@ FEW_ROWS = 100
 COVERAGE_OFF, CALIBRATION_OFF, HARDLY = 0.01, 0.05, 0.1
 
 
-def headline(evaluation: Evaluation) -> list[tuple[str, str, str]]:
+def headline(evaluation: Evaluation, target: str) -> list[tuple[str, str, str]]:
     """Name, value and meaning of every metric."""
     m = evaluation.metrics
     if evaluation.task == CLASSIFICATION:
@@ -36,13 +36,13 @@ def headline(evaluation: Evaluation) -> list[tuple[str, str, str]]:
         ]
     else:
         found = [
-            ("rmse", "Typical error (RMSE)", number, "in units of y"),
+            ("rmse", "Typical error (RMSE)", number, f"in units of {target}"),
             ("rmse_of_the_mean", "… of the mean alone", number, "RMSE if one always said the mean"),
-            ("r2", "Explained (R²)", percent, "share of the variance of y"),
-            ("mae", "Mean absolute error", number, "in units of y"),
+            ("r2", "Explained (R²)", percent, f"share of the variance of {target}"),
+            ("mae", "Mean absolute error", number, f"in units of {target}"),
             ("coverage_95", "Within 95 % intervals", percent, "close to 95 % is ideal"),
-            ("width_95", "Mean width of these", number, "in units of y; narrower is sharper"),
-            ("crps", "CRPS", number, "error of whole distributions, in units of y"),
+            ("width_95", "Mean width of these", number, f"in units of {target}; narrower is sharper"),
+            ("crps", "CRPS", number, f"error of whole distributions, in units of {target}"),
             ("mean_log_density", "Mean log density", number, "higher is better"),
         ]
     return [(name, shown(m[key]), why) for key, name, shown, why in found if key in m]
@@ -59,9 +59,9 @@ def summary(model: Model, evaluation: Evaluation | None, classes: Any) -> list[s
     outcome = model.outputs[0].outcome
     if classes is not None:
         names = ", ".join(label(c, 30) for c in list(classes)[:5]) + (", …" if len(classes) > 5 else "")
-        target = f"one of {len(classes)} classes ({names})"
+        target = f"{label(model.target, 60)}, one of {len(classes)} classes ({names}),"
     else:
-        target = "a count, y," if outcome.likelihood == "poisson" else "a number, y,"
+        target = f"{label(model.target, 60)}, a {'count' if outcome.likelihood == 'poisson' else 'number'},"
     learned = f"It learned from {count(model.n_rows, 'row')}"
     learned += f"; values were missing in {count(missing, 'column')}." if missing else "; no value was missing."
     first = f"This model predicts {target} from {count(len(columns), 'column')} ({', '.join(kinds)}). {learned}"

@@ -1,0 +1,5 @@
+"""`python -m odvff` is `odvff`."""
+
+from odvff.cli import main
+
+main()

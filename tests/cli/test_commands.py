@@ -1,0 +1,298 @@
+"""The commands as people use them: results, machine output, exit codes, and one message for whatever is wrong."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from odvff import load, metrics
+from odvff.cli.app import app
+
+COMMANDS = ("fit", "predict", "evaluate", "report", "inspect", "demo")
+
+
+def run(*arguments, code=0, stdin=None):
+    """The result of a command, whose exit code must be this."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    assert "Traceback" not in result.output
+    return result
+
+
+def said(*arguments, code, stdin=None):
+    """The one message of a command that fails."""
+    result = run(*arguments, code=code, stdin=stdin)
+    assert result.stdout == ""
+    lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1, result.stderr
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table with its target, one without, and a regression and a classification model."""
+    folder = tmp_path_factory.mktemp("cli")
+    rng = np.random.default_rng(4)
+    n = 600
+    table = pd.DataFrame({"id": [f"r{i}" for i in range(n)], "dose": rng.uniform(0, 100, n)})
+    table["group"] = rng.choice(["a", "b", "007"], n)
+    table["y"] = 20 + 5 * np.sin(table["dose"] / 15) + 2 * (table["group"] == "a") + rng.normal(size=n)
+    table["kind"] = np.where(table["y"] > 22, "high", "low")
+    table.loc[::40, "dose"] = np.nan
+    table.to_csv(folder / "t.csv", index=False)
+    table.to_parquet(folder / "t.parquet")
+    run("fit", folder / "t.csv", "-t", "y", "-x", "id,kind", "--harmonics", 6, "-m", folder / "y.odvff", "-q")
+    run(
+        "fit",
+        folder / "t.csv",
+        "-t",
+        "kind",
+        "-x",
+        "id",
+        "-x",
+        "y",
+        "--harmonics",
+        4,
+        "-m",
+        folder / "kind.odvff",
+        "-q",
+    )
+    return folder
+
+
+def test_help_comes_at_once_and_has_examples():
+    for command in COMMANDS:
+        text = run(command, "--help").output
+        assert "Example" in text
+        assert "--json" in text
+    # imports of the mathematics would take seconds
+    heavy = "('numpy', 'scipy', 'jax', 'sklearn', 'pyarrow', 'pandas')"
+    code = f"import sys; from odvff.cli.app import app; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert "odvff 0." in run("--version").output
+
+
+def test_fit_says_what_it_found(folder, tmp_path):
+    place = tmp_path / "m.odvff"
+    result = run("fit", folder / "t.parquet", "-t", "y", "-x", "id", "-x", "kind", "--harmonics", "6", "-m", place)
+    assert "regression, as the target 'y' holds numbers" in result.stderr
+    for words in ("dose is missing", "root mean squared error", "intervals of", "model written to"):
+        assert words in result.stdout
+    assert not list(tmp_path.glob("*.progress"))
+    again = json.loads(
+        run("fit", folder / "t.csv", "-t", "y", "-x", "id,kind", "--harmonics", 6, "-m", place, "--json").stdout
+    )
+    assert again["rows"] + again["held_out_rows"] == 600
+    assert 40 < again["held_out_rows"] < 80
+    assert again["evaluation"]["metrics"]["rmse"] < 1.4
+    assert {row["term"] for row in again["terms"]["all"]} == {"dose", "dose is missing", "group"}
+    classes = json.loads(
+        run(
+            "fit", folder / "t.csv", "-t", "kind", "-x", "id,y", "--harmonics", 4, "-m", place, "--holdout", 0, "--json"
+        ).stdout
+    )
+    assert (classes["task"], classes["held_out_rows"], classes["evaluation"]) == ("classification", 0, None)
+
+
+def test_the_model_is_that_of_the_estimator(folder):
+    table = pd.read_csv(folder / "t.csv")
+    model = load(folder / "y.odvff")
+    assert model.model_.target == "y"
+    assert list(model.feature_names_in_) == ["dose", "group"]
+    assert model.evaluation_.n_rows + model.model_.n_rows == 600
+    mean = model.predict(table[["dose", "group"]].assign(group=table["group"].astype("category")))
+    assert metrics.rmse(table["y"], mean) < 1.2
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "tsv", "arrow"])
+def test_predictions_are_those_of_python_in_order(folder, tmp_path, suffix):
+    output = tmp_path / f"p.{suffix}"
+    done = run(
+        "predict", folder / "y.odvff", folder / "t.csv", "-o", output, "--interval", 0.8, "--effects", "--keep", "id"
+    )
+    assert "600 predictions written to" in done.stdout
+    read = {
+        "parquet": pd.read_parquet,
+        "arrow": pd.read_feather,
+        "csv": pd.read_csv,
+        "tsv": lambda p: pd.read_csv(p, sep="\t"),
+    }
+    made = read[suffix](output)
+    table = pd.read_csv(folder / "t.csv")
+    model, X = load(folder / "y.odvff"), table[["dose", "group"]].assign(group=table["group"].astype("category"))
+    assert made["id"].tolist() == table["id"].tolist()
+    mean, std = model.predict(X, return_std=True)
+    assert np.allclose(made["mean"], mean, rtol=1e-12)
+    assert np.allclose(made["std"], std, rtol=1e-12)
+    assert np.allclose(made[["lower", "upper"]], model.predict_interval(X, 0.8), rtol=1e-12)
+    parts = made[[c for c in made if c.startswith("effect of ") or c == "intercept"]]
+    assert np.allclose(parts.sum(axis=1), mean)
+    assert list(parts) == ["intercept", "effect of dose", "effect of dose is missing", "effect of group"]
+
+
+def test_probabilities_and_pipes(folder):
+    text = (folder / "t.csv").read_text()
+    result = run("predict", folder / "kind.odvff", "-", "--quiet", stdin=text)
+    made = pd.read_csv(io.StringIO(result.stdout))
+    assert list(made) == ["prediction", "probability of high", "probability of low"]
+    assert len(made) == 600
+    assert np.allclose(made[["probability of high", "probability of low"]].sum(axis=1), 1)
+    assert (made["prediction"] == pd.read_csv(folder / "t.csv")["kind"]).mean() > 0.8
+
+
+def test_evaluate_measures(folder):
+    table = pd.read_csv(folder / "t.csv")
+    result = json.loads(run("evaluate", folder / "y.odvff", folder / "t.parquet", "--json").stdout)
+    model, X = load(folder / "y.odvff"), table[["dose", "group"]].assign(group=table["group"].astype("category"))
+    assert np.isclose(result["metrics"]["rmse"], metrics.rmse(table["y"], model.predict(X)))
+    assert result["n_rows"] == 600
+    text = run("evaluate", folder / "kind.odvff", folder / "t.csv").stdout
+    assert "accuracy" in text
+    assert "Calibration of class" in text
+
+
+def test_report_and_inspect(folder, tmp_path):
+    run("report", folder / "y.odvff", "-o", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "Calibration of intervals" in page  # of the rows that were held out
+    assert "dose is missing" in page
+    run("report", folder / "kind.odvff", folder / "t.csv", "-o", tmp_path / "k.html")
+    assert "confus" in (tmp_path / "k.html").read_text().lower()
+    text = run("inspect", folder / "y.odvff").stdout
+    for words in ("target", "dose", "a, b", "0 to 100"[:1], "made with", "root mean squared error"):
+        assert words in text
+    header = json.loads(run("inspect", folder / "y.odvff", "--json").stdout)["header"]
+    assert header["target"] == "y"
+
+
+def test_tasks_are_chosen_and_said(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(size=80)})
+    table["two"], table["flag"], table["few"] = (table.x > 0.5).astype(int), table.x > 0.5, rng.integers(0, 4, 80)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    place = ("-m", tmp_path / "m.odvff", "--harmonics", 3, "--max-iter", 3)
+
+    def fitted(target, *more):
+        others = ",".join(c for c in ("two", "flag", "few") if c != target)
+        return run("fit", tmp_path / "t.csv", "-t", target, "-x", others, *place, *more).stderr
+
+    assert "classification, as the target 'two' has two values (--task regression overrides)" in fitted("two")
+    assert "classification, as the target 'flag' is true or false" in fitted("flag")
+    assert "regression, as the target 'few' holds numbers; it has just 4 values" in fitted("few")
+    fitted("two", "--task", "regression")
+    assert not hasattr(load(tmp_path / "m.odvff"), "classes_")
+    fitted("few", "--task", "classification")
+    assert load(tmp_path / "m.odvff").classes_.tolist() == [0, 1, 2, 3]
+    assert run("predict", tmp_path / "m.odvff", tmp_path / "t.csv").stdout.startswith('"prediction"')
+
+
+def test_rows_without_a_target_are_told_or_refused(folder, tmp_path):
+    table = pd.read_csv(folder / "t.csv").drop(columns=["id", "kind"])
+    table.loc[3, "y"], table.loc[9, "y"] = np.nan, np.inf
+    table.to_parquet(tmp_path / "t.parquet")
+    arguments = ("fit", tmp_path / "t.parquet", "-t", "y", "--harmonics", 3, "-m", tmp_path / "m.odvff")
+    assert "warning: 2 rows were left out: their target is missing or infinite" in run(*arguments).stderr
+    assert "the target 'y' is nan in row 3" in said(*arguments, "--strict", code=3).replace("None", "nan")
+
+
+BAD_FILES = {
+    "ragged.csv": ("x,y\n1,2\n1,2,3\n", 3, "ragged: row 3 has 3 values"),
+    "empty.csv": ("", 3, "empty.csv is empty"),
+    "header.csv": ("x,y\n", 3, "there are no rows"),
+    "one_row.csv": ("x\n1\n", 3, "there is no column 'y'; there are x"),
+    "cut.parquet": ("PAR1 and then nothing", 4, "cut.parquet cannot be read, it may be damaged or cut off"),
+    "encoding.csv": (b"x,y\n\xe4,1\n\xf6,2\n", 3, "is no text in utf-8; say how the file is encoded"),
+    "no_target.csv": ("x,y\n1,\n2,\n", 3, "there are no rows"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_are_one_message_and_leave_nothing(tmp_path, name):
+    content, code, message = BAD_FILES[name]
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert message in said("fit", tmp_path / name, "-t", "y", "-m", tmp_path / "m.odvff", code=code)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [name]
+
+
+def test_wrong_names_are_one_message(folder, tmp_path):
+    csv, model = folder / "t.csv", folder / "y.odvff"
+    place = ("-m", tmp_path / "m.odvff")
+    assert "no column 'dosse'; did you mean 'dose'?" in said("fit", csv, "-t", "dosse", *place, code=3)
+    assert "no column 'grup'; did you mean 'group'?" in said("fit", csv, "-t", "y", "-c", "grup", *place, code=3)
+    assert "does not exist; did you mean" in said("fit", folder / "t.csvv", "-t", "y", *place, code=4)
+    assert "is excluded; leave it in" in said("fit", csv, "-t", "y", "-x", "y", *place, code=3)
+    assert "column 'id' has more than 200 different labels" in said("fit", csv, "-t", "y", *place, code=3)
+    assert "--harmonics must be a whole number or auto" in said(
+        "fit", csv, "-t", "y", "--harmonics", "x", *place, code=3
+    )
+    assert "holdout is a share" in said("fit", csv, "-t", "y", "--holdout", 1, *place, code=3)
+    assert "the folder" in said("fit", csv, "-t", "y", "-m", tmp_path / "no" / "m.odvff", code=4)
+    assert "is a folder" in said("fit", csv, "-t", "y", "-m", tmp_path, code=4)
+    assert "is no odvff model file" in said("predict", csv, csv, code=4)
+    assert "does not exist" in said("inspect", tmp_path / "none.odvff", code=4)
+    assert "predictions are written to" in said("predict", model, csv, "-o", tmp_path / "p.xlsx", code=3)
+    assert "--interval must lie between 0 and 1" in said("predict", model, csv, "--interval", 95, code=3)
+    pd.DataFrame({"doses": [1.0], "group": ["a"]}).to_csv(tmp_path / "new.csv", index=False)
+    assert "no column 'dose'; did you mean 'doses'?" in said("predict", model, tmp_path / "new.csv", code=3)
+    assert "no column 'y'" in said("evaluate", model, tmp_path / "new.csv", code=3)
+    run("fit", csv, code=2)
+    assert not (tmp_path / "m.odvff").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may do anything")
+def test_no_permission(folder, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    assert "cannot be written" in said("predict", folder / "y.odvff", folder / "t.csv", "-o", closed / "p.csv", code=4)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk(folder, tmp_path, monkeypatch):
+    """Files of the run land on a device that is always full; the old output stays."""
+    import odvff.atomic
+
+    (tmp_path / "p.csv").write_text("old")
+    model, data = folder / "y.odvff", folder / "t.csv"
+
+    def full(**_):
+        return os.open("/dev/full", os.O_WRONLY), "/dev/full"
+
+    monkeypatch.setattr(odvff.atomic.tempfile, "mkstemp", full)
+    monkeypatch.setattr(odvff.atomic.Path, "unlink", lambda *_, **__: None)
+    assert "cannot be written: " in said("predict", model, data, "-o", tmp_path / "p.csv", code=4)
+    assert (tmp_path / "p.csv").read_text() == "old"
+
+
+def test_progress_in_plain_lines(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("odvff.cli.terminal.PATIENCE", 0.0)
+    monkeypatch.setattr("odvff.cli.terminal.LINES_EVERY", 0.0)
+    lines = run("fit", folder / "t.parquet", "-t", "y", "-x", "id,kind", "-m", tmp_path / "m.odvff").stderr
+    for words in ("reading: ", "adding up: ", "fitting: ", "objective", "measuring: ", "choosing harmonics"):
+        assert words in lines
+    quiet = run("fit", folder / "t.parquet", "-t", "y", "-x", "id,kind", "-m", tmp_path / "m.odvff", "--quiet")
+    assert quiet.stdout == quiet.stderr == ""
+
+
+def test_bars_show_rate_objective_and_time_left():
+    from odvff.cli.terminal import _Pace, in_words
+    from odvff.progress import Step
+
+    pace = _Pace()
+    assert pace.of(Step("adding up", 0, 100))[0]
+    time.sleep(0.25)
+    new, rate, left = pace.of(Step("adding up", 50, 100, objective=-12.5))
+    assert not new
+    assert 100 < rate < 210
+    assert 0.2 < left < 0.6
+    assert in_words(Step("adding up", 50, 100, objective=-12.5), 1000.0, 3.2) == (
+        "adding up: 50 of 100 rows, 1,000 rows/s, objective -12.50, 3 s left"
+    )
