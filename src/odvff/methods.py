@@ -63,6 +63,7 @@ PROBE_ROWS = 40_000
 WORTH = 1e-3  # nats a row that points must bring if nobody asked for them
 JITTER = 1e-6
 SITES_TOLERANCE = 1e-4  # nats a row, in the last round
+PLATEAU, LEAST_PLATEAU = 3e-6, 0.05  # nats a row, and nats, in twenty iterations: no more is worth the wait
 TOLERANCE = 1e-9  # of the bound, in nats a row: a thousandth of a nat in a million rows
 
 
@@ -301,6 +302,7 @@ class _Problem:
             noise=self._noise,
             max_iter=self.options.max_iter,
             tolerance=TOLERANCE,
+            plateau=max(LEAST_PLATEAU, PLATEAU * statistics.weight),
             progress=self._iteration,
         )
         if gamma:

@@ -21,6 +21,7 @@ from odvff.threads import one_blas_thread
 LENGTHSCALE = (1e-3, 1e2)
 VARIANCE = (1e-8, 1e4)
 NOISE = (1e-8, 1e1)
+LATEST = 20  # iterations in which a plateau is seen
 
 
 class FitWarning(UserWarning):
@@ -54,6 +55,7 @@ def fit_collapsed(
     n_starts: int = 1,
     max_iter: int = 200,
     tolerance: float = 1e-11,
+    plateau: float = 0.0,
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
 ) -> Fit:
@@ -62,7 +64,8 @@ def fit_collapsed(
     The statistics must come from `collect` with the same terms. Centre y (`Statistics.standardised`) unless its mean is
     small. The first start is chosen from the data; with `noise`, the kernels of the terms and this noise variance are
     a choice too. `n_starts` tries others around it and keeps the best. `tolerance` is the relative change of the bound
-    that ends the fit. Interrupting (Ctrl-C) returns the best found so far.
+    that ends the fit; it also ends where the bound has risen by less than `plateau` nats in twenty iterations, as the
+    variances of terms that explain nothing go to zero for ever. Interrupting (Ctrl-C) returns the best found so far.
     """
     terms = Sum.of(terms)
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
@@ -71,7 +74,7 @@ def fit_collapsed(
     if not np.isfinite(statistics.moments).all():
         raise InputError("the sums over the rows overflow; scale y (and weights) to numbers near 1 first.")
     scale = scale_of(statistics.mean(output), statistics.variance(output))
-    run = _Run(bound, statistics.weight, progress)
+    run = _Run(bound, statistics.weight, plateau, progress)
     with one_blas_thread():
         try:
             start = _start(run, scale, noise)
@@ -131,8 +134,10 @@ def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int, noise: float 
 class _Run:
     """The optimiser's view of the bound: minimise −L/N, remember the best."""
 
-    def __init__(self, bound: CollapsedBound, weight: float, progress: Callable[[int, float], None] | None):
-        self.bound, self.weight, self.progress = bound, weight, progress
+    def __init__(
+        self, bound: CollapsedBound, weight: float, plateau: float, progress: Callable[[int, float], None] | None
+    ):
+        self.bound, self.weight, self.plateau, self.progress = bound, weight, plateau, progress
         self.best: tuple[Any, Evaluation] | None = None
         self.history: list[float] = []
         self.message = "no iteration was made"  # of the start that found the best
@@ -148,11 +153,19 @@ class _Run:
         return -evaluation.value / self.weight, -evaluation.gradient / self.weight
 
     def optimise(self, start: Any, limits: Any, max_iter: int, tolerance: float) -> None:
+        first = len(self.history)
+        flat = False
+
         def callback(_: Any) -> None:
+            nonlocal flat
             assert self.best is not None
             self.history.append(self.best[1].value)
             if self.progress is not None:
                 self.progress(len(self.history), self.history[-1])
+            latest = self.history[first:][-LATEST - 1 :]
+            flat = len(latest) > LATEST and latest[-1] - latest[0] < self.plateau
+            if flat:
+                raise StopIteration
 
         before = -np.inf if self.best is None or not self.history else self.best[1].value
         result = minimize(
@@ -165,9 +178,10 @@ class _Run:
             options={"maxiter": max_iter, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
         )
         # an abnormal line search at the end means that rounding is all that is left to gain
-        flat = np.abs(result.jac).max() < 1e-3
+        ended = flat or result.success or (result.status == 2 and np.abs(result.jac).max() < 1e-3)
         if self.best is None or self.best[1].value > before:
-            self.message = "converged" if result.success or (result.status == 2 and flat) else str(result.message)
+            limit = f"the limit of {max_iter} iterations" if result.status == 1 else str(result.message)
+            self.message = "converged" if ended else limit
 
 
 def _start(run: _Run, scale: float, noise_given: float | None) -> Any:

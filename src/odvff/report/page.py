@@ -34,6 +34,7 @@ from odvff.report.quality_figures import quality_figures, training_figures
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FIGURES, LEAST_FIGURES, MOST_CLASSES = 120, 6, 20
 MOST_RANKED = 50
+DOMINANT = 0.9
 WEAK = 0.0005  # shares that are 0.0 % when rounded
 SCROLLS = 420  # figures that are higher scroll within their frame
 
@@ -160,7 +161,9 @@ def _effects(page: _Page, model: Model, classes: Any) -> str:
         )
         parts.append(f'<label for="class">Class <select id="class">{options}</select></label>')
     if len(model.parts()) > 1:
-        parts.append('<label><input type="checkbox" id="own-scale"> Each effect on a scale of its own</label>')
+        # beside one that dwarfs them, all other effects would look like nothing
+        own = " checked" * any(row["share"] > DOMINANT for row in model.rows_of_summary())
+        parts.append(f'<label><input type="checkbox" id="own-scale"{own}> Each effect on a scale of its own</label>')
     parts.append("</div>")
     if len(outputs) < len(model.outputs):
         parts.append(f"<p>Effects of the first {len(outputs)} of {len(model.outputs)} classes are shown.</p>")

@@ -51,7 +51,10 @@
 
   // controls
   const scale = document.getElementById("own-scale");
-  if (scale) scale.addEventListener("change", () => { ownScale = scale.checked; redraw(); });
+  if (scale) {
+    ownScale = scale.checked;
+    scale.addEventListener("change", () => { ownScale = scale.checked; redraw(); });
+  }
   const chosen = document.getElementById("class");
   if (chosen) {
     const show = () => {
