@@ -91,9 +91,10 @@ def test_constant_columns_have_a_box_of_their_own():
         assert note.startswith(f"x0 is taken as constant: its values go from {float(values.min())!r} to")
 
 
-@pytest.mark.parametrize("shift", [1e13, -1e15, 5e-324])
-def test_columns_that_vary_are_never_taken_as_constant(shift):
-    x = shift + np.linspace(0, 8, 50) * (1 if abs(shift) > 1 else 1e-310)
+@pytest.mark.parametrize(
+    "x", [1e13 + np.linspace(0, 8, 50), np.linspace(0, 8, 50) - 1e15, 5e-324 * (np.arange(50) % 20)]
+)
+def test_columns_that_vary_are_never_taken_as_constant(x):
     schema = learn_schema(as_table(x[:, None]))
     assert (schema.columns[0].low, schema.columns[0].high) == (x.min(), x.max())
     assert sum(schema.columns[0].counts) == 50
@@ -116,10 +117,10 @@ def test_many_levels_are_fast():
     levels = [f"level {i}" for i in range(9000)]
     table = as_table(pd.DataFrame({"c": pd.Categorical(levels, categories=levels)}))
     builder, start = SchemaBuilder(), time.process_time()
-    for _ in range(3):
+    for _ in range(10):
         builder.add(table)
     assert list(builder.schema().columns[0].levels) == levels
-    assert time.process_time() - start < 1.5
+    assert time.process_time() - start < 1.0
 
 
 def test_numbers_name_columns_by_name_or_position():
