@@ -60,6 +60,24 @@ def _calibration(evaluation: Evaluation) -> Figure:
     return Figure("Calibration of intervals", summary, data, made, ("promised", "found"), rows, 300)
 
 
+def _shape_in_words(shares: Any, low: float, high: float) -> str:
+    """What the histogram of transforms says, if it is off by more than chance and by more than matters."""
+    n = len(shares)
+    outer, middle = shares[[0, -1]].mean(), shares[n // 4 : -(n // 4)].mean()
+    if outer > max(1.5 * middle, high):
+        return "Higher at the ends: more rows lie far out than was predicted."
+    if middle > max(1.1 / n, high):
+        return (
+            "Higher in the middle: most rows lie closer to their prediction than it promised. If a few lie far out, "
+            "the noise has heavier tails than a normal distribution, and the student-t likelihood may suit it better."
+        )
+    if abs(shares[: n // 2].sum() - 0.5) > 0.1:
+        return "Leaning to one side: predictions are too high or too low as a whole."
+    if np.abs(shares - 1 / n).max() > 0.3 / n and ((shares < low) | (shares > high)).any():
+        return "Not quite flat: the predicted distributions have another shape than what was observed."
+    return "Roughly flat: the predicted distributions have the right shape."
+
+
 def _transforms(evaluation: Evaluation) -> Figure:
     shares = np.array(evaluation.pit)
     n = len(shares)
@@ -82,14 +100,7 @@ def _transforms(evaluation: Evaluation) -> Figure:
         yaxis=axis(title="share of rows", tickformat=".0%", rangemode="tozero"),
         shapes=[straight(0, 1 / n, 1, 1 / n)],
     )
-    outer, middle = shares[[0, -1]].mean(), shares[n // 4 : -(n // 4)].mean()
-    shape = "Roughly flat: the predicted distributions have the right shape."
-    if outer > max(1.5 * middle, high):
-        shape = "Higher at the ends: more rows lie far out than was predicted."
-    elif middle > 1.2 / n and outer < low:
-        shape = "Higher in the middle: predictions are more cautious than they need be."
-    elif abs(shares[: n // 2].sum() - 0.5) > 0.1:
-        shape = "Leaning to one side: predictions are too high or too low as a whole."
+    shape = _shape_in_words(shares, low, high)
     rows = [
         (f"{percent(a, 0)} to {percent(b, 0)}", percent(share))
         for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
