@@ -15,7 +15,7 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python demo/figure_1d.py
+	$(BIN)/odvff demo
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -202,6 +202,7 @@ class FileSource:
         table = table.unify_dictionaries()
         frame = FrameTable(nw.from_native(table.select(self.features), eager_only=True), first_row)
         weights = None if self._weights is None else _numbers(table.column(self._weights), self._weights, "")
+        weights = None if weights is None or (weights == 1).all() else weights
         if not self._labels:
             return frame, _numbers(table.column(self.target), self.target, TARGET_REMEDY), weights
         target = FrameTable(nw.from_native(table.select([self.target]), eager_only=True))
