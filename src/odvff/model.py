@@ -140,6 +140,10 @@ class Model:
         parts = enumerate(parts_of(q, self.schema.width))
         return [(p, self._name(part), part) for p, part in parts if part.columns != own]
 
+    def columns_of(self, part: Part) -> tuple[Any, ...]:
+        """The columns of the table that a part depends on."""
+        return tuple(self._column(c) for c in part.columns)
+
     def intercept(self, output: int = 0) -> float:
         """What all effects are added to, in the units of `effects`."""
         o = self.outputs[output]
@@ -175,14 +179,14 @@ class Model:
         return effects
 
     def _name(self, part: Part) -> str:
-        columns = [self._column(c) for c in part.columns]
+        columns = self.columns_of(part)
         if isinstance(columns[0], Numeric) and part.columns[0] != self._starts()[columns[0].name]:
             return columns[0].missing_name
         return " × ".join(column.name for column in columns)
 
     def _grid(self, name: str, part: Part) -> tuple[str, Any, Any]:
         """Kind, values and coded rows to show a part at."""
-        starts, columns = self._starts(), [self._column(c) for c in part.columns]
+        starts, columns = self._starts(), self.columns_of(part)
         if len(columns) == 1:
             column, place = columns[0], part.columns[0]
             if isinstance(column, Category):
@@ -209,7 +213,7 @@ class Model:
 
     def _at_rows(self, part: Part, table: Any) -> tuple[str, Any]:
         """Kind of a part, and the values that it has in a table."""
-        starts, columns = self._starts(), [self._column(c) for c in part.columns]
+        starts, columns = self._starts(), self.columns_of(part)
         names = list(self.schema.names)
         if len(columns) > 1:
             values = np.stack([table.numbers(names.index(c.name)) for c in columns], axis=1)
@@ -241,7 +245,7 @@ class Model:
         rows = []
         for p, name, part in self.parts(output):
             kernels = list(part.kernel.factors) if isinstance(part.kernel, Separable) else [part.kernel]
-            columns = [self._column(c) for c in part.columns]
+            columns = self.columns_of(part)
             lengthscales = {}
             if not isinstance(part.features, Levels):
                 lengthscales = {c.name: float(k.lengthscale) * c.size for c, k in zip(columns, kernels, strict=True)}

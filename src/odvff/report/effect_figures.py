@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from odvff.data import Category, Numeric
-from odvff.effects import centred_effect
 from odvff.model import Effect, Model
 from odvff.report.figures import Figure, axis, band, layout, line, plain, precise, straight
 from odvff.report.numbers import along, count, in_plot, label, number, percent
@@ -30,17 +29,11 @@ class Shown:
 
 def shown(model: Model, output: int) -> list[Shown]:
     """All terms, the strongest first; terms of more than two columns have no picture."""
-    o = model.outputs[output]
-    shares = [row["share"] for row in model.rows_of_summary(output)]
-    found = []
-    for (p, name, part), share in zip(model.parts(output), shares, strict=True):
-        columns = tuple(model._column(c) for c in part.columns)
-        effect = None
-        if len(columns) <= 2:
-            kind, values, coded = model._grid(name, part)
-            mean, variance = centred_effect(o.posterior, o.centre, p, part, coded)
-            effect = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
-        found.append(Shown(name, share, effect, columns))
+    effects = model.effects(None, output)
+    found = [
+        Shown(row["term"], row["share"], effects.get(row["term"]), model.columns_of(part))
+        for row, (_, _, part) in zip(model.rows_of_summary(output), model.parts(output), strict=True)
+    ]
     return sorted(found, key=lambda one: -one.share)
 
 
