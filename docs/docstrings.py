@@ -1,7 +1,8 @@
 """How docstrings are read for the API reference.
 
-In a list of parameters `name : words` is a description, no type: types are in the signature. Lines that begin with
-`>>>` are examples, also where no heading says so.
+The comment at the end of an attribute's line is what is to be said of it. In a list of parameters `name : words` is a
+description, no type: types are in the signature. Lines that begin with `>>>` are examples, also where no heading says
+so.
 """
 
 import re
@@ -10,6 +11,7 @@ from typing import Any
 import griffe
 
 LISTED = re.compile(r"^(\w+(?:, \w+)*) : (.+(?:\n    .+)*)$", re.MULTILINE)
+COMMENT = re.compile(r"  # (.+)$")
 EXAMPLE = re.compile(r"^>>> ", re.MULTILINE)
 
 
@@ -19,6 +21,9 @@ class Words(griffe.Extension):
     def on_object(self, *, obj: Any, **_: Any) -> None:
         """Called with every module, class, function and attribute."""
         if obj.docstring is None:
+            found = COMMENT.search(obj.lines[0]) if obj.is_attribute and obj.lines else None
+            if found:
+                obj.docstring = griffe.Docstring(f"{found[1][:1].upper()}{found[1][1:]}.", parent=obj)
             return
         text = LISTED.sub(_described, obj.docstring.value)
         if "Examples\n---" not in text:
