@@ -1,0 +1,83 @@
+"""An experiment is a list of cells; what each run of one gave is kept at once, so that a run of all can end anywhere.
+
+A cell has a name, and is run once for every seed. Results are JSON: {cell: {seed: {what was measured}}}.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table, or one run of a figure: how it is obtained for a seed, and how often."""
+
+    name: str
+    run: Callable[[int], dict[str, Any]]
+    repeats: int
+    minutes: float  # of one run, about
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper."""
+
+    name: str
+    what: str
+    cells: Callable[[], list[Cell]]
+    show: Callable[["Results"], str]
+
+
+class Results:
+    """What has been measured so far, in a file that is written anew after every run."""
+
+    def __init__(self, name: str, folder: Path = FOLDER):
+        self.path = folder / f"{name}.json"
+        self._kept: dict[str, dict[str, Any]] = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def of(self, cell: str) -> list[dict[str, Any]]:
+        """All runs of a cell, in the order of their seeds."""
+        runs = self._kept.get(cell, {})
+        return [runs[seed] for seed in sorted(runs, key=int)]
+
+    def has(self, cell: str, seed: int) -> bool:
+        return str(seed) in self._kept.get(cell, {})
+
+    def keep(self, cell: str, seed: int, measured: dict[str, Any]) -> None:
+        self._kept.setdefault(cell, {})[str(seed)] = measured
+        self.path.parent.mkdir(exist_ok=True)
+        new = self.path.with_suffix(".part")
+        new.write_text(json.dumps(self._kept, indent=1, sort_keys=True) + "\n")
+        os.replace(new, self.path)
+
+
+def run(experiment: Experiment, repeats: int | None, only: str, say: Callable[[str], None]) -> None:
+    """Run what is missing: first every cell once, then every cell a second time, and so on."""
+    results = Results(experiment.name)
+    cells = [cell for cell in experiment.cells() if only in cell.name]
+    todo = list(_missing(cells, repeats, results))
+    left = sum(cell.minutes for cell, _ in todo)
+    say(f"{experiment.name}: {len(todo)} runs to do, about {left:.0f} minutes")
+    for i, (cell, seed) in enumerate(todo, 1):
+        began = time.perf_counter()
+        measured = cell.run(seed)
+        seconds = time.perf_counter() - began
+        results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1)})
+        left -= cell.minutes
+        numbers = ", ".join(f"{k} {v:.4f}" for k, v in measured.items() if isinstance(v, float))
+        time_left = f"{seconds:.0f} s, about {max(left, 0):.0f} minutes left"
+        say(f"[{i}/{len(todo)}] {cell.name}, seed {seed}: {numbers}; {time_left}")
+
+
+def _missing(cells: list[Cell], repeats: int | None, results: Results) -> Iterable[tuple[Cell, int]]:
+    most = {cell.name: cell.repeats if repeats is None else min(repeats, cell.repeats) for cell in cells}
+    for seed in range(max(most.values(), default=0)):
+        for cell in cells:
+            if seed < most[cell.name] and not results.has(cell.name, seed):
+                yield cell, seed
