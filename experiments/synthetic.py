@@ -2,8 +2,8 @@
 
 The text says: an ARD Matérn-3/2 kernel with ℓ = 0.1 in every column and variance 1, noise variance 0.2, and an additive
 model. Two readings are possible. Its numbers decide for the first: in D = 5 and 10 every method has the same RMSE, as
-large as the spread of y, which is so if there is nothing additive to find; and in D = 1 the RMSE of 0.21 says that 0.2 is
-the standard deviation of the noise.
+large as the spread of y, which is so if there is nothing additive to find; and in D = 1 the RMSE of 0.21 says that 0.2
+is the standard deviation of the noise.
 
 - `product`: one function of all columns, noise of standard deviation 0.2;
 - `additive`: a sum of one function for each column, noise of variance 0.2, in which there is everything to find.
