@@ -74,7 +74,7 @@ def tables() -> None:
 
 
 def banana() -> None:
-    """Accuracy of classifiers on the banana set in ten folds: ours with one joint effect, and scikit-learn's exact GP."""
+    """Accuracy on the banana set in ten folds: ours with one joint effect, and scikit-learn's exact classifier."""
     from sklearn.gaussian_process import GaussianProcessClassifier
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
     from sklearn.model_selection import StratifiedKFold, cross_val_score

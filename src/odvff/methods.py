@@ -313,6 +313,9 @@ class _Problem:
 
     def _with_inducing(self, fit: Fit, weight: float, report: list[str]) -> Fit:
         """The fit with points for its mean; where their number is left to us, just if they pay."""
+        if self.options.n_gamma == 0:
+            report.append("no inducing points, as was asked for")
+            return fit
         if self.options.n_gamma != "auto":
             decoupled = add_inducing(fit, self.rows.chunks(), self._gamma(fit.terms))
             report.append(decoupled.report)

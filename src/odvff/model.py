@@ -6,7 +6,6 @@ Rows are taken in blocks, side by side on all cores with one BLAS thread each, s
 prediction does not depend on how many rows are asked for at once.
 """
 
-import os
 import warnings
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from odvff.likelihoods.outcomes import Outcome
 from odvff.posterior import Posterior
 from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
 from odvff.rows import slices
-from odvff.threads import one_blas_thread
+from odvff.threads import n_threads, one_blas_thread
 
 BLOCK_ROWS = 4096
 GRID, SURFACE = 200, 50
@@ -129,7 +128,7 @@ class Model:
         with one_blas_thread():
             if len(blocks) == 1:
                 return one(blocks[0])
-            with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+            with ThreadPoolExecutor(n_threads()) as pool:
                 return np.concatenate(list(pool.map(one, blocks)), axis=-1)
 
     def parts(self, output: int = 0) -> list[tuple[int, str, Part]]:

@@ -1,12 +1,16 @@
-"""One BLAS thread while rows are spread over threads of our own, however many ask for it at once.
+"""Rows spread over threads of our own, and one BLAS thread meanwhile, however many ask for it at once.
 
 The number of BLAS threads belongs to the process. Predictions may run side by side: the first to begin sets the limit,
 and the last to end takes it away, or one of them would leave it behind for good.
 """
 
+import os
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -42,3 +46,19 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _LIMIT.leave()
+
+
+def side_by_side(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    """The function of every item, in order; a few at a time on all cores, so that not all items are there at once."""
+    n = n_threads()
+    with ThreadPoolExecutor(n) as pool:
+        items = iter(items)
+        running = deque(pool.submit(function, item) for item in islice(items, 2 * n))
+        while running:
+            yield running.popleft().result()
+            running.extend(pool.submit(function, item) for item in islice(items, 1))
+
+
+def n_threads() -> int:
+    """As many threads as there are cores, up to eight."""
+    return min(os.cpu_count() or 1, 8)

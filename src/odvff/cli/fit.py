@@ -10,8 +10,8 @@ import numpy as np
 import odvff
 from odvff.cli.quality import measure, quality_text
 from odvff.cli.terminal import Terminal, table
-from odvff.data.file_source import FileSource, check_column
-from odvff.data.files import STANDARD_INPUT, Reading, TableFiles
+from odvff.data.file_source import FileSource
+from odvff.data.files import STANDARD_INPUT, Reading, TableFiles, check_column
 from odvff.errors import FileError, InputError
 from odvff.estimators.summary import COLUMNS, summarise
 from odvff.evaluation import Evaluator
@@ -80,16 +80,18 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[An
     with terminal.progress() as progress:
         try:
             estimator.fit_source(source, progress=progress, journal=journal)
+            if any(output.message == "interrupted" for output in estimator.model_.outputs):
+                raise KeyboardInterrupt
+            _warn_of_rows(source, terminal)
+            if source.n_held:
+                estimator.evaluation_ = _held_out(estimator, source, progress)
         except InputError:  # there is nothing to go on with
             journal.clear()
             raise
-        if any(output.message == "interrupted" for output in estimator.model_.outputs):
+        except KeyboardInterrupt as error:
             raise KeyboardInterrupt(
-                f"interrupted; nothing was written. The same command with --resume goes on ({place})."
-            )
-        _warn_of_rows(source, terminal)
-        if source.n_held:
-            estimator.evaluation_ = _held_out(estimator, source, progress)
+                f"interrupted: {place} was not written; the same command with --resume goes on"
+            ) from error
     estimator.save(place)
     journal.clear()
     return estimator, place, source
@@ -132,11 +134,8 @@ def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
     if len(values) == 2:
         terminal.say(f"classification, as the target {options.target!r} has two values (--task regression overrides)")
         return "classification"
-    few = (
-        f"; it has just {len(values)} values: --task classification takes them as classes"
-        if len(values) <= FEW_CLASSES
-        else ""
-    )
+    just = f"; it has just {len(values)} values: --task classification takes them as classes"
+    few = just if 0 < len(values) <= FEW_CLASSES else ""
     terminal.say(f"regression, as the target {options.target!r} holds numbers{few}")
     return "regression"
 

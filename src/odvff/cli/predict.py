@@ -15,8 +15,8 @@ from odvff import load
 from odvff.atomic import replacing
 from odvff.cli.quality import reading_for
 from odvff.cli.terminal import Terminal
-from odvff.data.file_source import ahead, check_column
-from odvff.data.files import Reading, TableFiles
+from odvff.data.file_source import ahead
+from odvff.data.files import Reading, TableFiles, check_column
 from odvff.errors import FileError, InputError
 from odvff.progress import Step
 

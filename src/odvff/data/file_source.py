@@ -8,7 +8,6 @@ one before is worked on.
 import queue
 import threading
 from collections.abc import Iterator
-from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odvff.data.files import TableFiles
+from odvff.data.files import TableFiles, check_column
 from odvff.data.tables import FrameTable
 from odvff.errors import InputError
 from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
@@ -229,14 +228,6 @@ class _SampleKeeper:
             both = pa.concat_tables([self.sample, chosen])
             chosen = both.take(smallest_keys(both.column(_KEY).to_numpy(), SAMPLE_ROWS))
         self.sample = chosen.combine_chunks()
-
-
-def check_column(name: str, names: list[str]) -> None:
-    """Is there such a column? If not, which one may be meant?"""
-    if name not in names:
-        near = get_close_matches(name, names, 1, 0.5) or [n for n in names if n.lower() == name.lower()]
-        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}."
-        raise InputError(f"there is no column {name!r}; {meant}")
 
 
 def row_hashes(batch: pa.RecordBatch) -> Any:

@@ -69,6 +69,8 @@ class TableFiles:
         self._reading = reading or Reading()
         self._spools: list[Any] = []  # temporary files, which vanish with this object
         self._files = [self._opened(path) for path in _expanded(names)]
+        for name in self._reading.exclude:
+            check_column(name, [n for file in self._files for n in file.schema.names])
         self.schema = _common_schema(self._files, self._reading.exclude)
 
     @property
@@ -309,6 +311,14 @@ def _is_table(path: Path) -> bool:
     """Is this a file with a table, and none that is hidden or that a program keeps notes in?"""
     suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
     return bool(suffixes) and suffixes[-1] in FORMATS and not any(part[0] in "._" for part in path.parts)
+
+
+def check_column(name: str, names: list[str]) -> None:
+    """Is there such a column? If not, which one may be meant?"""
+    if name not in names:
+        near = get_close_matches(name, names, 1, 0.5) or [n for n in names if n.lower() == name.lower()]
+        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}."
+        raise InputError(f"there is no column {name!r}; {meant}")
 
 
 def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:

@@ -128,7 +128,10 @@ def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int, noise: float 
     """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        return fit_collapsed(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6)
+        fit = fit_collapsed(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6)
+    if fit.message == "interrupted":  # there is more to come than this
+        raise KeyboardInterrupt
+    return fit
 
 
 class _Run:

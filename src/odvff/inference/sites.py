@@ -20,6 +20,7 @@ have their sites, from the same pass. The level of g is not near zero, so the me
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
 from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum, Term
-from odvff.threads import one_blas_thread
+from odvff.threads import one_blas_thread, side_by_side
 
 SAMPLE_ROWS, WARM_UP = 1_000_000, 3
 KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
@@ -352,49 +353,57 @@ def _round(
     now: _Guess,
     there: Callable[[Any, Any], tuple[Any, Any]] | None = None,
 ) -> tuple[float, _Fresh]:
-    """The ELBO of a guess, and the statistics of the sites at its marginals (with the first process as if it were
-    `there`, for the very first sites).
+    """One pass over the rows: the ELBO of a guess, and the statistics of the sites at its marginals (with the first
+    process as if it were `there`, for the very first sites).
 
-    A guess that overshoots may give values that are not finite; they are not used, and no cause for a warning.
-    """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _pass(latents, model, rows, now, there)
-
-
-def _pass(
-    latents: list[_Latent],
-    model: SiteLikelihood,
-    rows: _Data,
-    now: _Guess,
-    there: Callable[[Any, Any], tuple[Any, Any]] | None,
-) -> tuple[float, _Fresh]:
-    """One pass over the rows.
-
-    Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved.
+    Blocks of rows are done side by side and added in their order, so that the same rows give the same bits.
     """
     terms = [latent.terms_at(guess.parameters) for latent, guess in zip(latents, now.latents, strict=True)]
     factors = [t.Kuu().factor() for t in terms]
     moments = [np.zeros((C.size + 2,) * 2) for C in factors]
     kept = [rows.no_rows() for _ in latents]
     total, sample = 0.0, []
-    for x, y, weights, chosen in rows.blocks():
+    one = partial(_block, terms, factors, model, now, there)
+    for value, marginals, own_moments, own_kept in side_by_side(one, rows.blocks()):
+        total += value
+        sample.append(marginals)
+        for i in range(len(latents)):
+            moments[i] += own_moments[i]
+            if own_kept[i] is not None:
+                kept[i] = kept[i] + own_kept[i]
+    sites = tuple(Statistics(m, C.size, rows.n_rows, k) for m, C, k in zip(moments, factors, kept, strict=True))
+    joined = tuple(np.concatenate(part, axis=-1) for part in zip(*sample, strict=True))
+    return float(total - sum(_kl(guess.q) for guess in now.latents)), _Fresh(sites, joined)
+
+
+def _block(
+    terms: list[Sum],
+    factors: list[Any],
+    model: SiteLikelihood,
+    now: _Guess,
+    there: Callable[[Any, Any], tuple[Any, Any]] | None,
+    block: tuple[Any, Any, Any, Any],
+) -> tuple[float, tuple[Any, ...], list[Any], list[Rows | None]]:
+    """What a few thousand rows add: to the ELBO, to the sample of marginals, to the sites in and outside the box.
+
+    Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved. A
+    guess that overshoots may give values that are not finite; they are not used, and no cause for a warning.
+    """
+    x, y, weights, chosen = block
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         marginals = [_marginals(t, C, guess, x) for t, C, guess in zip(terms, factors, now.latents, strict=True)]
         means, variances = (np.stack(part) for part in zip(*marginals, strict=True))
         if there is not None:
             means[0], variances[0] = there(y, variances[0])
         value, a, b = model.expectations(now.likelihood, y, weights, means, variances)
-        total += value
-        sample.append((y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]))
         w = np.where(np.abs(b) > 1e-12, -2 * b, 1e-12)
         pull = w * means + a  # w ỹ
+        moments, kept = [], []
         for i, (t, C) in enumerate(zip(terms, factors, strict=True)):
             out = outside(t, x)
-            if out.any():
-                kept[i] = kept[i] + Rows(x[out], (pull[i] / w[i])[out, None], w[i, out])
-            _add(moments[i], t, C, x[~out], w[i, ~out], pull[i, ~out])
-    sites = tuple(Statistics(m, C.size, rows.n_rows, k) for m, C, k in zip(moments, factors, kept, strict=True))
-    joined = tuple(np.concatenate(part, axis=-1) for part in zip(*sample, strict=True))
-    return float(total - sum(_kl(guess.q) for guess in now.latents)), _Fresh(sites, joined)
+            kept.append(Rows(x[out], (pull[i] / w[i])[out, None], w[i, out]) if out.any() else None)
+            moments.append(_moments(t, C, x[~out], w[i, ~out], pull[i, ~out]))
+    return value, (y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]), moments, kept
 
 
 def _marginals(terms: Sum, C: Any, guess: _LatentGuess, x: Any) -> tuple[Any, Any]:
@@ -403,14 +412,16 @@ def _marginals(terms: Sum, C: Any, guess: _LatentGuess, x: Any) -> tuple[Any, An
     return guess.offset + guess.q.mean @ psi, residual_variance(terms.variances(x), psi) + spread
 
 
-def _add(moments: Any, terms: Sum, C: Any, x: Any, w: Any, pull: Any) -> None:
+def _moments(terms: Sum, C: Any, x: Any, w: Any, pull: Any) -> Any:
     """Σ w z zᵀ for z = (φ̂, 1) and Σ z wỹ. (Σ wỹ² would just add a constant to the bound.)"""
     n = C.size
     Z = np.empty((n + 1, len(x)))
     fill_features(terms, C.slices, x, Z)
     Z[n] = 1.0
-    moments[: n + 1, : n + 1] += (Z * w) @ Z.T
-    moments[: n + 1, n + 1] += Z @ pull
+    moments = np.zeros((n + 2, n + 2))
+    moments[: n + 1, : n + 1] = (Z * w) @ Z.T
+    moments[: n + 1, n + 1] = Z @ pull
+    return moments
 
 
 def _kl(q: Evaluation) -> float:

@@ -367,7 +367,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
     except ImportError as error:
-        raise InputError("a report needs plotly; install it with `pip install odvff[report]`.") from error
+        raise InputError("a report needs plotly; install it with `pip install plotly`.") from error
     return str(get_plotlyjs())
 
 

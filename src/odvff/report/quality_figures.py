@@ -96,7 +96,7 @@ def _transforms(evaluation: Evaluation) -> Figure:
     ]
     made = layout(
         300,
-        xaxis=axis(title="where in its predicted distribution y lay", showgrid=False, **SHARE),
+        xaxis=axis(title="where in its predicted distribution a value lay", showgrid=False, **SHARE),
         yaxis=axis(title="share of rows", tickformat=".0%", rangemode="tozero"),
         shapes=[straight(0, 1 / n, 1, 1 / n)],
     )

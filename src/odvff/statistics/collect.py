@@ -1,6 +1,5 @@
 """One pass over the rows, in chunks, whatever they come from."""
 
-import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,6 +12,7 @@ from odvff.statistics.chunks import Chunk, checked_chunks
 from odvff.statistics.cost import ENGINES, cheaper_engine
 from odvff.statistics.summary import Rows, Statistics
 from odvff.terms import Sum, Term
+from odvff.threads import n_threads as default_threads
 
 
 def collect(
@@ -32,7 +32,7 @@ def collect(
     terms = Sum(tuple(orthogonal(term) for term in Sum.of(terms)))
     if engine not in ("auto", *ENGINES):
         raise InputError(f"engine must be one of {['auto', *ENGINES]}, got {engine!r}.")
-    n_threads = min(os.cpu_count() or 1, 8) if n_threads is None else n_threads
+    n_threads = default_threads() if n_threads is None else n_threads
     whole(n_threads, "n_threads", at_least=1, remedy="leave it out for as many as there are cores")
     total: Statistics | None = None
     for X, Y, weights in checked_chunks(chunks):
