@@ -4,7 +4,6 @@ Stages write plain arrays and words under a name, whole or not at all. A journal
 (files, options, versions) must be the same, or nothing in it is used.
 """
 
-import contextlib
 import json
 import shutil
 import time
@@ -15,6 +14,7 @@ from odvff import files
 from odvff.errors import FileError
 
 KIND = "journal"
+OWN = (".safetensors", ".part")  # how our files end
 EVERY = 5.0  # seconds between two entries of a stage that goes on
 
 
@@ -97,6 +97,13 @@ class FolderJournal:
         return self.folder / f"{stage}.safetensors"
 
     def clear(self) -> None:
-        """Forget everything, at the end of the run or before a new one."""
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(self.folder)
+        """Forget everything, at the end of the run or before a new one; a folder with anything else in it is left."""
+        if not self.folder.exists():
+            return
+        strange = next((p for p in self.folder.rglob("*") if p.is_file() and p.suffix not in OWN), None)
+        if strange is not None or not self.folder.is_dir():
+            raise FileError(
+                f"{self.folder} is where a run keeps what it has reached, and holds something else, "
+                f"{strange or 'as it is a file'}; move that."
+            )
+        shutil.rmtree(self.folder)

@@ -1,5 +1,6 @@
 """The commands and their options. Everything else is imported when a command runs, so that help comes at once."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -44,7 +45,7 @@ Data = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(help="A model that `odvff fit` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the result.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of CSV files; found out by default.")]
 Encoding = Annotated[str, typer.Option(help="Of CSV files; latin-1 is the other usual one.")]
 Interval = Annotated[float, typer.Option(help="The probability that intervals hold.")]
@@ -121,7 +122,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Fit a model to a table and write it to a file. Tables larger than memory are streamed."""
-    with reported():
+    with reported(json):
         from odvff.cli.fit import FitOptions, fit_files
 
         options = FitOptions(
@@ -173,7 +174,7 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Predict every row of a table in its order: mean, standard deviation and interval, or probabilities of classes."""
-    with reported():
+    with reported(json):
         from odvff.cli.predict import predict_files
 
         terminal = Terminal(as_json=json, quiet=quiet)
@@ -197,7 +198,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Measure how good a model is on a table whose target is known."""
-    with reported():
+    with reported(json):
         from odvff.cli.evaluate import evaluate_files
 
         evaluate_files(model, data, target, strict, (delimiter, encoding), Terminal(as_json=json, quiet=quiet))
@@ -222,7 +223,7 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write a report for people: one HTML file with effects, uncertainty and warnings, which needs no network."""
-    with reported():
+    with reported(json):
         from odvff.cli.report import report_model
 
         report_model(model, data or [], output, target, (delimiter, encoding), Terminal(as_json=json, quiet=quiet))
@@ -231,7 +232,7 @@ def report(
 @app.command(epilog="Example: odvff inspect delay.odvff --json")
 def inspect(model: Model, json: Json = False, quiet: Quiet = False) -> None:
     """Show what is inside a model file."""
-    with reported():
+    with reported(json):
         from odvff.cli.inspect import inspect_model
 
         inspect_model(model, Terminal(as_json=json, quiet=quiet))
@@ -246,12 +247,13 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Predict the arrival delays of all flights out of New York in 2013, and write a report."""
-    with reported():
+    with reported(json):
         from odvff.cli.demo import run_demo
 
         run_demo(folder, Terminal(as_json=json, quiet=quiet))
 
 
 def _listed(values: list[str] | None) -> tuple[str, ...]:
-    """Names given several times or with commas."""
-    return tuple(name.strip() for value in values or [] for name in value.split(",") if name.strip())
+    """Names given several times or with commas; a comma that belongs to a name is written \\,"""
+    split = [name for value in values or [] for name in re.split(r"(?<!\\),", value)]
+    return tuple(name.replace("\\,", ",").strip() for name in split if name.strip())

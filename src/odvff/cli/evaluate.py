@@ -12,11 +12,6 @@ def evaluate_files(
 ) -> None:
     """Measure, and say what came of it."""
     estimator = load(model)
-    with terminal.progress() as progress:
-        evaluation, source = evaluated(estimator, data, target, reading_for(estimator, *csv), strict, progress)
-    if source.dropped:
-        terminal.warn(
-            f"{source.dropped:,} rows were left out: their target is missing or infinite (--strict refuses them)"
-        )
+    evaluation, source = evaluated(estimator, data, target, reading_for(estimator, *csv), strict, terminal)
     result = {"model": str(model), "dropped_rows": source.dropped, **evaluation.to_words()}
     terminal.show(result, quality_text(evaluation, f"on {evaluation.n_rows:,} rows"))

@@ -1,23 +1,44 @@
 """What a command says when it cannot go on: one message on standard error, and an exit code that means something."""
 
+import json
 import os
+import re
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
 
-BUG, DATA, FILE, NUMERICAL, INTERRUPTED, PIPE = 1, 3, 4, 5, 130, 141
+BUG, DATA, FILE, NUMERICAL, INTERRUPTED, PIPE, TERMINATED = 1, 3, 4, 5, 130, 141, 143
+# the options of the command line for the arguments of Python that messages speak of
+OPTIONS = {
+    r"\b(method|inference|likelihood|structure)='([\w-]+)'": r"--\1 \2",
+    r"\bcategorical=\[(['\"])(.*?)\1\]": r"--categorical \2",
+    r"`categorical`": "--categorical",
+    r"`?\bmax_iter\b`?": "--max-iter",
+    r"\bn_harmonics\b": "--harmonics",
+    r"\bn_inducing\b": "--inducing",
+    r"\brandom_state\b": "--seed",
+    r"\b(--[\w-]+)='?(\w+)'?": r"\1 \2",
+}
 CODES = """
 Exit codes: 0 done; 1 a bug; 2 wrong usage; 3 the data cannot be used so; 4 a file cannot be read or written;
-5 the numbers made no model; 130 interrupted.
+5 the numbers made no model; 130 interrupted; 143 terminated.
 """
 
 
 @contextmanager
-def reported() -> Iterator[None]:
-    """Turns errors into a message and an exit code; `ODVFF_DEBUG=1` shows where they came from."""
+def reported(as_json: bool = False) -> Iterator[None]:
+    """Turns errors into a message and an exit code; `ODVFF_DEBUG=1` shows where they came from.
+
+    With `as_json` machines find the message on standard output too. SIGTERM ends a command as Ctrl-C does: temporary
+    files are taken away.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
     except typer.Exit:
@@ -32,8 +53,18 @@ def reported() -> Iterator[None]:
         if os.environ.get("ODVFF_DEBUG"):
             traceback.print_exc()
         code, message = _explained(error)
+        message = in_shell_words(message)
         _say(f"error: {message}")
+        if as_json:
+            print(json.dumps({"error": message, "code": code}, ensure_ascii=False), flush=True)
         raise typer.Exit(code) from error
+
+
+def in_shell_words(text: str) -> str:
+    """A message as someone in a shell can follow it, and that a terminal shows as it is."""
+    for pattern, option in OPTIONS.items():
+        text = re.sub(pattern, option, text)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: repr(found[0])[1:-1], text)
 
 
 def _explained(error: Exception) -> tuple[int, str]:

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 import odvff
-from odvff.cli.quality import measure, quality_text
+from odvff.cli.places import check_output
+from odvff.cli.quality import measure, quality_text, warn_of_rows
 from odvff.cli.terminal import Terminal, table
 from odvff.data.file_source import FileSource
 from odvff.data.files import STANDARD_INPUT, Reading, TableFiles, check_column
 from odvff.errors import FileError, InputError
 from odvff.estimators.summary import COLUMNS, summarise
-from odvff.evaluation import Evaluator
 from odvff.journal import EVERY, FolderJournal
-from odvff.progress import Progress
+from odvff.model_file import inspect
 
-PEEK_ROWS = 100_000
+PEEK_ROWS, MANY_VALUES = 100_000, 1000
 FEW_CLASSES = 10
 
 
@@ -71,21 +71,30 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[An
         seed=options.seed,
     )
     for name in options.categorical:
-        check_column(name, source.features)
+        check_column(name, [*source.features, options.target])
     if "" in files.names:
         terminal.warn("a column without a name, a row index perhaps, was left out")
+    before = files.fingerprint()
     place = _place(data, options.model)
+    _check_place(place, [entry[0] for entry in before])
     estimator = _estimator(task, options)
-    journal = _journal(place, files, options, task, terminal)
+    journal = _journal(place, before, options, task, terminal)
     with terminal.progress() as progress:
         try:
             estimator.fit_source(source, progress=progress, journal=journal)
             if any(output.message == "interrupted" for output in estimator.model_.outputs):
                 raise KeyboardInterrupt
-            _warn_of_rows(source, terminal)
-            if source.n_held:
-                estimator.evaluation_ = _held_out(estimator, source, progress)
-        except InputError:  # there is nothing to go on with
+            warn_of_rows(source, terminal)
+            measured = (
+                measure(estimator, source.held_out(), source.n_held, progress, terminal) if source.n_held else None
+            )
+            if measured is not None:
+                estimator.evaluation_ = measured
+            if files.fingerprint() != before:
+                raise InputError(f"{data[0]} changed while it was read; run the command again.")
+        except FileError:  # a full disk, perhaps: there is something to go on with
+            raise
+        except Exception:
             journal.clear()
             raise
         except KeyboardInterrupt as error:
@@ -103,11 +112,17 @@ def _place(data: list[str], model: Path | None) -> Path:
         first = Path("model" if data[0] == STANDARD_INPUT else data[0].rstrip("/"))
         name = first.name.split(".")[0] if not set("*?[") & set(first.name) else "model"
         model = Path(f"{name or 'model'}.odvff")
-    if model.is_dir():
-        raise FileError(f"{model} is a folder; name a file in it, for example {model / 'model.odvff'}.")
-    if not model.parent.is_dir():
-        raise FileError(f"the folder {model.parent} does not exist; make it first.")
     return model
+
+
+def _check_place(place: Path, inputs: list[str]) -> None:
+    """A model may replace a model, and nothing else."""
+    check_output(place, inputs)
+    if place.exists():
+        try:
+            inspect(place)
+        except FileError as error:
+            raise FileError(f"{place} is there already and is no model; choose another name, or remove it.") from error
 
 
 def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
@@ -118,19 +133,16 @@ def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
 
     kind = files.schema.field(options.target).type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+        _refuse_numbers_with_a_slip(_peek(files, options.target, MANY_VALUES), options.target)
         terminal.say(f"classification, as the target {options.target!r} holds text (--task regression refuses that)")
         return "classification"
     if pa.types.is_boolean(kind):
         terminal.say(f"classification, as the target {options.target!r} is true or false")
         return "classification"
-    values: set[Any] = set()
-    seen = 0
-    for batch in files.batches([options.target]):
-        values |= set(batch.column(0).drop_null().unique().to_pylist())
-        seen += batch.num_rows
-        if len(values) > FEW_CLASSES or seen > PEEK_ROWS:
-            break
-    values = {v for v in values if v == v}
+    if pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+        raise InputError(f"the target {options.target!r} is of type {kind}, which is neither a number nor a class.")
+    values = _peek(files, options.target, FEW_CLASSES)
+    values = {v for v in values if v == v and abs(v) != float("inf")}
     if len(values) == 2:
         terminal.say(f"classification, as the target {options.target!r} has two values (--task regression overrides)")
         return "classification"
@@ -138,6 +150,36 @@ def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
     few = just if 0 < len(values) <= FEW_CLASSES else ""
     terminal.say(f"regression, as the target {options.target!r} holds numbers{few}")
     return "regression"
+
+
+def _peek(files: TableFiles, column: str, most: int) -> set[Any]:
+    """Different values of a column in the first rows, until there are more than so many."""
+    values: set[Any] = set()
+    seen = 0
+    for batch in files.batches([column]):
+        values |= set(batch.column(0).drop_null().unique().to_pylist())
+        seen += batch.num_rows
+        if len(values) > most or seen > PEEK_ROWS:
+            break
+    return values
+
+
+def _refuse_numbers_with_a_slip(labels: set[Any], target: str) -> None:
+    """Text of which most are numbers is no set of classes, but numbers with something else among them."""
+    others = sorted(label for label in labels if not _is_number(label))
+    if len(labels) > FEW_CLASSES and len(others) < len(labels) / 2:
+        raise InputError(
+            f"the target {target!r} holds numbers, and also {str(others[0])[:40]!r}; leave it empty where it is "
+            "missing, or say --task classification if these are classes."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _estimator(task: str, options: FitOptions) -> Any:
@@ -153,7 +195,7 @@ def _estimator(task: str, options: FitOptions) -> Any:
         n_inducing=_number_or_auto(options.inducing, "--inducing"),
         inference=options.inference,
         max_iter=options.max_iter,
-        categorical=list(options.categorical) or "auto",
+        categorical=[name for name in options.categorical if name != options.target] or "auto",
         random_state=options.seed,
         **likelihood,
     )
@@ -162,15 +204,15 @@ def _estimator(task: str, options: FitOptions) -> Any:
 def _number_or_auto(text: str, name: str) -> int | str:
     if text == "auto":
         return text
-    if not text.isdigit():
+    if not text.isdecimal():
         raise InputError(f"{name} must be a whole number or auto, got {text!r}.")
     return int(text)
 
 
-def _journal(place: Path, files: TableFiles, options: FitOptions, task: str, terminal: Terminal) -> FolderJournal:
+def _journal(place: Path, files: list[list[Any]], options: FitOptions, task: str, terminal: Terminal) -> FolderJournal:
     """Where the run keeps what it has reached: a folder beside the model."""
     asked = {name: str(value) for name, value in asdict(options).items() if name not in ("resume", "model")}
-    fingerprint = {"files": files.fingerprint(), "options": asked, "task": task, "version": odvff.__version__}
+    fingerprint = {"files": files, "options": asked, "task": task, "version": odvff.__version__}
     every = float(os.environ.get("ODVFF_JOURNAL_EVERY", EVERY))  # seconds
     journal = FolderJournal(place.with_name(place.name + ".progress"), fingerprint, every)
     begun = journal.folder.exists()
@@ -186,18 +228,6 @@ def _journal(place: Path, files: TableFiles, options: FitOptions, task: str, ter
         journal.clear()
     journal.write("run", {"nothing": np.zeros(1)}, {})
     return journal
-
-
-def _warn_of_rows(source: FileSource, terminal: Terminal) -> None:
-    if source.dropped:
-        terminal.warn(
-            f"{source.dropped:,} rows were left out: their target is missing or infinite (--strict refuses them)"
-        )
-
-
-def _held_out(estimator: Any, source: FileSource, progress: Progress) -> Any:
-    evaluator = Evaluator(estimator)
-    return measure(evaluator, source.held_out(), source.n_held, progress)
 
 
 def _tell(estimator: Any, place: Path, source: FileSource, terminal: Terminal) -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet
 
 from odvff import load
 from odvff.atomic import replacing
+from odvff.cli.places import check_output
 from odvff.cli.quality import reading_for
 from odvff.cli.terminal import Terminal
 from odvff.data.file_source import ahead
@@ -36,6 +37,8 @@ def predict_files(
     """Predict, write, and say where."""
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise InputError(f"predictions are written to {', '.join(SUFFIXES)} files, got {output.name!r}.")
+    if output is None and terminal.as_json:
+        raise InputError("predictions themselves are no JSON; with --json say where they go by --output.")
     if not 0 < interval < 1:
         raise InputError(f"--interval must lie between 0 and 1, got {interval:g}; 0.95 is usual.")
     estimator = load(model)
@@ -44,6 +47,8 @@ def predict_files(
         raise InputError(f"{model} was fitted to an array, whose columns have no names; predict with it in Python.")
     reading = reading_for(estimator, *csv)
     files = TableFiles(data, Reading(reading.delimiter, reading.encoding, reading.labels))
+    if output is not None:
+        check_output(output, [model, *(entry[0] for entry in files.fingerprint())])
     for name in (*names, *keep):
         check_column(name, files.names)
     predicted = _classes if hasattr(estimator, "classes_") else _numbers

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from odvff.cli.terminal import table
+import numpy as np
+
+from odvff.cli.terminal import Terminal, table
 from odvff.data.file_source import FileSource
 from odvff.data.files import Reading, TableFiles
 from odvff.data.tables import FrameTable
@@ -31,15 +33,28 @@ SHOWN_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 def measure(
-    evaluator: Evaluator, chunks: Iterable[tuple[FrameTable, Any, Any]], total: int | None, progress: Progress
-) -> Evaluation:
-    """Everything about these rows."""
-    done = 0
-    for rows, y, _ in chunks:
-        evaluator.add(rows.native, y)
+    estimator: Any,
+    chunks: Iterable[tuple[FrameTable, Any, Any]],
+    total: int | None,
+    progress: Progress,
+    terminal: Terminal,
+) -> Evaluation | None:
+    """Everything about these rows, but for those of classes that the model does not know; None if none is left."""
+    evaluator, done, unknown, weighted = Evaluator(estimator), 0, 0, False
+    classes = getattr(estimator, "classes_", None)
+    for rows, y, weights in chunks:
         done += rows.n_rows
+        weighted |= weights is not None
+        if classes is not None and not (known := np.isin(y, classes)).all():
+            unknown += int((~known).sum())
+            rows, y = rows.take(np.flatnonzero(known)), y[known]
+        evaluator.add(rows.native, y)
         progress(Step("measuring", done, total))
-    return evaluator.result()
+    if unknown:
+        terminal.warn(f"{unknown:,} rows were not measured: their class was not there in training")
+    if weighted:
+        terminal.warn("what was measured counts every row once, whatever its weight")
+    return evaluator.result() if done > unknown else None
 
 
 def reading_for(estimator: Any, delimiter: str | None, encoding: str) -> Reading:
@@ -52,7 +67,7 @@ def reading_for(estimator: Any, delimiter: str | None, encoding: str) -> Reading
 
 
 def evaluated(
-    estimator: Any, data: list[str], target: str | None, reading: Reading, strict: bool, progress: Progress
+    estimator: Any, data: list[str], target: str | None, reading: Reading, strict: bool, terminal: Terminal
 ) -> tuple[Evaluation, FileSource]:
     """The evaluation of a model on files."""
     model = estimator.model_
@@ -66,10 +81,20 @@ def evaluated(
         features=list(model.schema.names),
         strict=strict,
     )
-    evaluation = measure(Evaluator(estimator), source.chunks(), source.expected_rows, progress)
-    if evaluation.n_rows == 0:
+    with terminal.progress() as progress:
+        evaluation = measure(estimator, source.chunks(), source.expected_rows, progress, terminal)
+    warn_of_rows(source, terminal)
+    if evaluation is None:
         raise InputError("there is no row with a known target to measure on.")
     return evaluation, source
+
+
+def warn_of_rows(source: FileSource, terminal: Terminal) -> None:
+    """Say how many rows had no target."""
+    if source.dropped:
+        terminal.warn(
+            f"{source.dropped:,} rows were left out: their target is missing or infinite (--strict refuses them)"
+        )
 
 
 def quality_text(evaluation: Evaluation, where: str) -> str:

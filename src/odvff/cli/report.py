@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from odvff import load
+from odvff.cli.places import check_output
 from odvff.cli.quality import evaluated, reading_for
 from odvff.cli.terminal import Terminal
 from odvff.report import write_report
@@ -19,11 +20,11 @@ def report_model(
     """Write the report, and say where it is."""
     estimator = load(model)
     evaluation = getattr(estimator, "evaluation_", None)
+    place = model.with_suffix(".html") if output is None else output
+    check_output(place, [model, *data])
     if data:
-        with terminal.progress() as progress:
-            evaluation, _ = evaluated(estimator, data, target, reading_for(estimator, *csv), False, progress)
+        evaluation, _ = evaluated(estimator, data, target, reading_for(estimator, *csv), False, terminal)
     if evaluation is None:
         terminal.warn("the model has no held-out rows and no data were given: the report cannot say how good it is")
-    place = model.with_suffix(".html") if output is None else output
     write_report(place, estimator, evaluation, name=model.stem)
     terminal.show({"report": str(place)}, f"report written to {place}; open it in a browser")

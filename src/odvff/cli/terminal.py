@@ -8,35 +8,37 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from odvff.cli.failures import in_shell_words
 from odvff.progress import Progress, Step, silent
 
 PATIENCE, LINES_EVERY = 2.0, 2.0  # seconds before anything is shown, and between two plain lines
 
 
 class Terminal:
-    """Where a command writes to. With `as_json` the result is one JSON object, with `quiet` nothing else is said."""
+    """Where a command writes to. With `as_json` the result is one JSON object; with `quiet` nothing is said but it."""
 
     def __init__(self, *, as_json: bool, quiet: bool):
-        self._as_json, self._quiet = as_json, quiet
+        self.as_json, self._quiet = as_json, quiet
         self.warnings: list[str] = []
 
     def say(self, text: str) -> None:
         """Something on the way."""
         if not self._quiet:
-            print(text, file=sys.stderr, flush=True)
+            print(in_shell_words(text), file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
         """Something a person should know; machines find it in the result."""
+        text = in_shell_words(text)
         if text not in self.warnings:
             self.warnings.append(text)
             self.say(f"warning: {text}")
 
     def show(self, result: dict[str, Any], text: str) -> None:
         """The result: as text for people, or as JSON."""
-        if self._as_json:
+        if self.as_json:
             print(json.dumps({**result, "warnings": self.warnings}, ensure_ascii=False, default=_plain), flush=True)
-        elif not self._quiet:
-            print(text, flush=True)
+        else:
+            print(in_shell_words(text), flush=True)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -131,7 +133,7 @@ class _Bars:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-        columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"))
+        columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
         self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self._bar.start()
 

@@ -18,6 +18,8 @@ from odvff.methods import NO_JOURNAL
 from odvff.model import Model
 from odvff.progress import Progress, silent
 
+MOST_CLASSES = 200
+
 
 class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     """Gaussian-process classification for tables; more than two classes one against the rest.
@@ -121,6 +123,11 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
         def look(y: Any, weights: Any | None) -> None:
             classes[:] = [np.unique(np.concatenate([*classes, y]))]
+            if len(classes[0]) > MOST_CLASSES:
+                raise InputError(
+                    f"y holds more than {MOST_CLASSES} classes, each of which takes a fit of its own; join rare ones, "
+                    "or use regression if they are numbers."
+                )
 
         schema = self._learn(source, look, progress).with_intercept()
         (found,) = classes
@@ -137,6 +144,8 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             told = _of_class(progress, label) if len(wanted) > 1 else progress
             outcome = Outcome(self.likelihood, {})
             output, inference = self._fit_output(schema, rows, outcome, label, told, journal.within(f"class {c}"))
+            if output.message == "interrupted" and len(wanted) > 1:
+                raise KeyboardInterrupt  # the classes without a fit make no model
             outputs.append(output)
         self.classes_ = found
         self.model_ = Model(

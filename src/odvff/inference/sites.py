@@ -36,7 +36,7 @@ from odvff.journal import Journal, NoJournal
 from odvff.likelihoods import predictive_moments
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
-from odvff.rows import RowSource
+from odvff.rows import RowSource, key_generator
 from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
 from odvff.statistics.chunks import weighted_rows
@@ -193,18 +193,15 @@ class _Data:
         if not self.weight > 0:
             raise InputError("there are no rows to fit to.")
         self.variance = max(squares / self.weight, 1e-12)
-        chosen = np.zeros(self.n_rows, dtype=bool)
-        chosen[np.random.default_rng(0).permutation(self.n_rows)[:SAMPLE_ROWS]] = True
-        self._chosen = chosen
 
     def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
         """(X, y, weights, in the sample?) of a few thousand rows."""
-        before = 0
+        rng = key_generator(0)  # the same rows in every pass
         for X, y, w in weighted_rows(self._chunks()) if self._kept is None else self._kept:
             for start in range(0, len(X), BLOCK_ROWS):
                 rows = slice(start, start + BLOCK_ROWS)
-                yield X[rows], y[rows], w[rows], self._chosen[before + start : before + start + len(X[rows])]
-            before += len(X)
+                chosen = rng.random(len(X[rows])) * self.n_rows < SAMPLE_ROWS
+                yield X[rows], y[rows], w[rows], chosen
 
     def no_rows(self) -> Rows:
         return Rows(np.zeros((0, self.n_columns)), np.zeros((0, 1)), np.zeros(0))
