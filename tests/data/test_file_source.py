@@ -146,6 +146,46 @@ def test_what_cannot_be_used_is_named(written):
         ODVFFRegressor().fit_source(FileSource(written(many, "m.parquet"), "y"))
 
 
+@pytest.mark.parametrize("type_", [pa.int64(), pa.uint64()])
+def test_whole_numbers_beyond_float64_are_rounded(written, type_):
+    large = pa.array([2**53 + 1, 2**53 + 4, 3], type_)
+    source = FileSource(written(pa.table({"x": large, "y": large})), "y", holdout=1e-9)
+    ((rows, y, _),) = source.chunks()
+    assert rows.numbers(0).tolist() == y.tolist() == [2.0**53, 2.0**53 + 4, 3.0]
+
+
+def test_classes_that_are_no_finite_numbers_are_left_out_and_counted(written):
+    table = pa.table({"x": np.arange(5.0), "c": [0.0, 1.0, np.nan, np.inf, None]})
+    source = FileSource(written(table), "c", labels=True)
+    ((_, classes, _),) = source.chunks()
+    assert classes.tolist() == [0, 1]
+    assert source.dropped == 3
+
+
+ODD = {
+    "list<": pa.array([[1], [2]]),
+    "struct<": pa.array([{"a": 1}, {"a": 2}]),
+    "map<": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+    "binary": pa.array([b"x", b"y"]),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_columns_of_no_single_values_are_refused_if_they_are_used(written, kind):
+    files = written(pa.table({"x": [1.0, 2.0], "odd": ODD[kind], "y": [1.0, 2.0]}))
+    with pytest.raises(InputError, match=f"column 'odd' holds {kind}.*, which is neither numbers nor labels; exclude"):
+        FileSource(files, "y")
+    with pytest.raises(InputError, match="column 'odd' holds"):
+        FileSource(files, "odd", features=["x"])
+    assert FileSource(files, "y", features=["x"]).n_rows == 2
+
+
+def test_views_of_text_are_text(written):
+    table = pa.table({"k": pa.array(["a", None], pa.string_view()), "y": [1.0, 2.0]})
+    ((rows, _, _),) = FileSource(written(table), "y", holdout=1e-9).chunks()
+    assert rows.labels(0) == ["a", None]
+
+
 def test_errors_of_the_reading_thread_arrive():
     def broken():
         yield 1

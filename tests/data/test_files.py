@@ -173,3 +173,5 @@ def test_numbers_of_different_size_are_one_type(table, tmp_path):
         [v for v in rows["x"] if v is not None], 2 * [v for v in table["x"].to_pylist() if v is not None]
     )
     assert rows["whole"] == 2 * table["whole"].to_pylist()
+    pa.parquet.write_table(table.set_column(2, "whole", pa.array([2**53 + 1] * 100)), tmp_path / "c.parquet")
+    assert rows_of(TableFiles(tmp_path))["whole"][-1] == 2.0**53

@@ -241,6 +241,13 @@ def test_a_column_of_nothing_at_prediction_is_missing(frame, make):
     assert coded[:, 2].tolist() == [2, 2, 2, 2]
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64", "int64[pyarrow]"])
+def test_whole_numbers_beyond_float64_are_rounded(dtype):
+    frame = pd.DataFrame({"x": pd.Series([2**53 + 1, 3], dtype=dtype)})
+    for table in (frame, pa.Table.from_pandas(frame)):
+        assert as_table(table).numbers(0).tolist() == [2.0**53, 3.0]
+
+
 def test_lazy_tables_are_named(frame):
     with pytest.raises(InputError, match=r"X is a lazy table \(LazyFrame\), .* call `.collect\(\)` first"):
         as_table(pl.from_pandas(frame).lazy())

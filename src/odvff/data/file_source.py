@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odvff.data.files import TableFiles, check_column
+from odvff.data.files import TableFiles, check_column, check_usable, is_number
 from odvff.data.tables import FrameTable
 from odvff.errors import InputError
 from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
@@ -67,6 +67,8 @@ class FileSource:
         self.features = [n for n in files.names if n not in (target, weights, "")] if features is None else features
         if not self.features:
             raise InputError(f"there is no column besides {target!r} to learn from.")
+        for name in (target, *self.features):
+            check_usable(name, files.schema.field(name).type)
         self.dropped = 0  # rows without a target, after the first pass
         self.n_held = 0
         self._n_rows: int | None = None
@@ -159,7 +161,7 @@ class FileSource:
     def _has_target(self, batch: pa.RecordBatch, before: int, *, look: bool) -> Any:
         """Which rows have a target and a positive weight."""
         column = batch.column(self.target)
-        if self._labels:
+        if self._labels and not pa.types.is_floating(column.type):
             good = column.is_valid().to_numpy(zero_copy_only=False)
         else:
             good = np.isfinite(_numbers(column, self.target, TARGET_REMEDY))
@@ -234,8 +236,8 @@ def row_hashes(batch: pa.RecordBatch) -> Any:
     """A number of 64 bits for what each row holds, whatever the types it is stored in."""
     hashes = np.zeros(batch.num_rows, dtype=np.uint64)
     for column in batch.columns:
-        if pa.types.is_boolean(column.type) or _is_number(column.type):
-            values = column.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0  # one zero, not two
+        if pa.types.is_boolean(column.type) or is_number(column.type):
+            values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) + 0.0  # one zero, not two
             values = np.where(np.isnan(values), np.nan, values).view(np.uint64)
         else:
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -258,15 +260,11 @@ def _digest(text: str | None) -> int:
     return int.from_bytes(blake2b(b"" if text is None else b"=" + text.encode(), digest_size=8).digest(), "little")
 
 
-def _is_number(t: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) or pa.types.is_null(t))
-
-
 def _numbers(column: Any, name: str, remedy: str) -> Any:
     """A column as float64, NaN where a value is missing."""
-    if not (_is_number(column.type) or pa.types.is_boolean(column.type)):
+    if not (is_number(column.type) or pa.types.is_boolean(column.type)):
         raise InputError(f"column {name!r} holds {column.type}, which is no number; {remedy}.")
-    values = column.cast(pa.float64())
+    values = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2⁵³ are rounded
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     return values.to_numpy(zero_copy_only=False)
 

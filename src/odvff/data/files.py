@@ -98,7 +98,7 @@ class TableFiles:
             with _reading_of(file.shown):
                 for batch in file.batches(columns, self.schema):
                     batch = batch.replace_schema_metadata().select(columns)
-                    yield batch if batch.schema.types == schema.types else batch.cast(schema)
+                    yield batch if batch.schema.types == schema.types else batch.cast(schema, safe=False)
 
     def _opened(self, path: str) -> "_File":
         shown = "standard input" if path == STANDARD_INPUT else path
@@ -327,7 +327,7 @@ def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
     twice = next((name for name in first.schema.names if first.schema.names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{first.shown} has two columns called {twice!r}; rename one of them.")
-    types = {f.name: f.type for f in first.schema if f.name not in exclude}
+    types = {f.name: _plain_type(f.type) for f in first.schema if f.name not in exclude}
     for file in files[1:]:
         names = [name for name in file.schema.names if name not in exclude]
         apart = [(f"lacks {n!r}", n) for n in types if n not in names] + [
@@ -339,14 +339,44 @@ def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
                 "alike, or exclude the column."
             )
         for name in types:
-            types[name] = _common_type(name, types[name], file.schema.field(name).type, first.shown, file.shown)
+            types[name] = _common_type(
+                name, types[name], _plain_type(file.schema.field(name).type), first.shown, file.shown
+            )
     return pa.schema(list(types.items()))
 
 
-def _common_type(name: str, first: pa.DataType, other: pa.DataType, a: str, b: str) -> pa.DataType:
-    def is_number(t: pa.DataType) -> bool:
-        return bool(pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) or pa.types.is_null(t))
+def is_number(t: pa.DataType) -> bool:
+    """Does a column of this type hold numbers, or nothing at all?"""
+    return bool(pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) or pa.types.is_null(t))
 
+
+def check_usable(name: str, t: pa.DataType) -> None:
+    """Is this a type of single values, which can be numbers or labels?"""
+    if pa.types.is_nested(t) or _is_binary(t):
+        raise InputError(
+            f"column {name!r} holds {t}, which is neither numbers nor labels; exclude it, or spread it over columns of "
+            "their own."
+        )
+
+
+def _is_binary(t: pa.DataType) -> bool:
+    return any(
+        is_one(t)
+        for is_one in (
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+            pa.types.is_binary_view,
+        )
+    )
+
+
+def _plain_type(t: pa.DataType) -> pa.DataType:
+    """The type that a column is read as: views of text have few functions in pyarrow, and text has all."""
+    return pa.string() if pa.types.is_string_view(t) else t
+
+
+def _common_type(name: str, first: pa.DataType, other: pa.DataType, a: str, b: str) -> pa.DataType:
     def is_text(t: pa.DataType) -> bool:
         return bool(pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_dictionary(t))
 

@@ -169,8 +169,9 @@ class FrameTable:
             if series.dtype == nw.Object:
                 gone = series.is_null().to_list()
                 values = np.array([np.nan if g else float(v) for v, g in zip(series.to_list(), gone, strict=True)])
-            else:
-                values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            else:  # some makes cast whole numbers only if float64 holds them all, where rounding is meant
+                series = series if series.dtype.is_integer() else series.cast(nw.Float64)
+                values = np.asarray(series.to_numpy(), dtype=np.float64)
         except Exception as error:  # each make of table has its own
             raise InputError(f"column {name!r} ({series.dtype}) cannot be read as numbers: {error}.") from error
         return _finite_or_missing(values, name, self._first_row)
