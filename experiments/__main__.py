@@ -4,9 +4,10 @@ import argparse
 import sys
 
 from experiments.cells import Results, run
+from experiments.figures import FIGURES
 from experiments.tables import TABLES
 
-EXPERIMENTS = {one.name: one for one in TABLES}
+EXPERIMENTS = {one.name: one for one in [*FIGURES, *TABLES]}
 
 
 def main(arguments: list[str]) -> int:

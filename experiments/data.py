@@ -55,18 +55,22 @@ class Absent(Exception):
 
 
 def load(name: str) -> tuple[Any, Any]:
-    """Columns and target of a data set, as numbers."""
+    """Columns and target of a set of the benchmark table, as numbers."""
     one = SETS[name]
-    path = _file(name)
-    if path is not None:
-        import pyarrow.parquet as parquet
-
-        table = parquet.read_table(path).to_pandas()
-        y = table.pop("y").to_numpy(dtype=np.float64)
-        X = table.to_numpy(dtype=np.float64)
-    else:
-        X, y = _public(one)
+    X, y = read(name) if is_here(name) else _public(one)
     return X, np.log(y) if one.logarithm else y
+
+
+def read(name: str) -> tuple[Any, Any]:
+    """Columns and target in a file of this name."""
+    import pyarrow.parquet as parquet
+
+    path = _file(name)
+    if path is None:
+        raise Absent(f"{name}: there is no file {name}.parquet")
+    table = parquet.read_table(path).to_pandas()
+    y = table.pop("y").to_numpy(dtype=np.float64)
+    return table.to_numpy(dtype=np.float64), y
 
 
 def is_here(name: str) -> bool:
