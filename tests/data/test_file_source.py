@@ -9,6 +9,7 @@ import pytest
 from odvff import ODVFFClassifier, ODVFFRegressor
 from odvff.data import FileSource, TableFiles
 from odvff.data.file_source import SAMPLE_ROWS, ahead, row_hashes
+from odvff.data.files import Reading
 from odvff.errors import InputError
 
 
@@ -184,6 +185,17 @@ def test_views_of_text_are_text(written):
     table = pa.table({"k": pa.array(["a", None], pa.string_view()), "y": [1.0, 2.0]})
     ((rows, _, _),) = FileSource(written(table), "y", holdout=1e-9).chunks()
     assert rows.labels(0) == ["a", None]
+
+
+def test_text_that_is_nearly_all_numbers_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age,y\n" + "".join(f"{i},1\n" for i in range(40)) + "n/a?,2\n")
+    message = "t.csv: column 'age' holds numbers, and also 'n/a.'; mend it, leave it empty if it is missing, name the"
+    with pytest.raises(InputError, match=message):
+        FileSource(TableFiles(path), "y")
+    assert FileSource(TableFiles(path, Reading(labels=frozenset(["age"]))), "y").n_rows == 41
+    path.write_text("size,y\n" + "".join(f"{v},1\n" for v in (1, 2, 3, 4, 5, "large")))
+    assert FileSource(TableFiles(path), "y").n_rows == 6
 
 
 def test_errors_of_the_reading_thread_arrive():

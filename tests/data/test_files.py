@@ -111,6 +111,48 @@ def test_quoted_values_may_hold_anything(tmp_path):
     assert rows_of(TableFiles(tmp_path / "t.csv"))["a"] == ['x, "y"\nz']
 
 
+def test_text_of_csv_is_what_it_is_in_other_formats(tmp_path):
+    (tmp_path / "t.csv").write_text("code,country,x\n007,NA,1\n7,None,NA\n010,,3\n1,DE,4\n")
+    files = TableFiles(tmp_path / "t.csv")
+    assert rows_of(files) == {
+        "code": ["007", "7", "010", "1"],
+        "country": ["NA", "None", None, "DE"],
+        "x": [1, None, 3, 4],
+    }
+    assert rows_of(TableFiles(tmp_path / "t.csv", Reading(numbers=frozenset(["code"]))), ["code"])["code"] == [
+        7,
+        7,
+        10,
+        1,
+    ]
+    (tmp_path / "u.csv").write_text("code,country,x\n7,DE,1\n")
+    assert rows_of(TableFiles([tmp_path / "u.csv", tmp_path / "t.csv"]))["code"] == ["7", "007", "7", "010", "1"]
+
+
+LABELS = {
+    "whole": ("1\n2\nNA\n", [1, 2, None]),
+    "with a point": ('1.0\n2.5\n""\n', [1, 2.5, None]),
+    "true or false": ("true\nfalse\ntrue\n", [True, False, True]),
+    "mixed": ("1\n2\nB\n", ["1", "2", "B"]),
+    "leading zeros": ("01\n2\nNA\n", ["01", "2", "NA"]),
+    "too long for float64": ("9007199254740993\n1\n2\n", ["9007199254740993", "1", "2"]),
+    "dates": ("2020-01-01\n2020-01-02\n2020-01-03\n", ["2020-01-01", "2020-01-02", "2020-01-03"]),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_are_numbers_if_all_of_them_are(tmp_path, kind):
+    content, labels = LABELS[kind]
+    (tmp_path / "t.csv").write_text("z\n" + content)
+    assert rows_of(TableFiles(tmp_path / "t.csv", Reading(labels=frozenset("z"))))["z"] == labels
+
+
+def test_labels_are_looked_at_to_the_end(tmp_path):
+    (tmp_path / "t.csv").write_text("z,e\n" + "1,\n" * 1_100_000 + "B,C\n")  # more than is looked at for types
+    files = TableFiles(tmp_path / "t.csv", Reading(labels=frozenset("ze")))
+    assert files.schema.types == [pa.string(), pa.string()]
+
+
 BAD = {
     "ragged": ("a,b\n1,2\n1,2,3\n", r"ragged: row 3 has 3 values, and the header 2: '1,2,3'. Mend that row"),
     "mixed": ("a,b\n1,2\n1,two\n" + "1,2\n" * 2_200_000 + "x,y\n", r"column 'a' begins with numbers and then has 'x'"),

@@ -221,12 +221,38 @@ def test_other_columns_at_prediction_are_named(frame):
     with pytest.raises(InputError, match="column 'age' held numbers in training, and now 'old'"):
         schema.encode(as_table(frame.assign(age="old")))
     with pytest.raises(
-        InputError, match="column 'member' held labels such as False in training, and now 1, of another"
+        InputError, match="column 'member' held labels such as False in training, and now 2, of another"
     ):
-        schema.encode(as_table(frame.assign(member=1)))
+        schema.encode(as_table(frame.assign(member=2)))
     double = pd.DataFrame([[1.0, 2.0]], columns=["x", "x"])
     with pytest.raises(InputError, match="two columns of the table have one name"):
         as_table(double)
+
+
+SAME_LABELS = [
+    (["1", "2", "x"], [1, 2, 1]),
+    ([1, 2, 3], ["1", "2", "3"]),
+    ([1, 2, 3], ["1.0", "2.0", "3.0"]),
+    ([1, 2.5, 3], ["1", "2.5", "3"]),
+    ([False, True, False], [0, 1, 0]),
+    ([0, 1, 0], [False, True, False]),
+    ([False, True, False], ["false", "True", "false"]),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), SAME_LABELS)
+def test_labels_of_another_type_are_the_same_where_nothing_is_lost(before, now):
+    schema = learn_schema(as_table(pd.DataFrame({"c": before})), categorical=["c"])
+    coded = schema.encode(as_table(pd.DataFrame({"c": now})))[:, 0]
+    levels = [schema.columns[0].levels[int(code)] for code in coded]
+    assert [str(v) for v in levels[:2]] == [str(v) for v in before[:2]]
+    assert (coded >= 0).all()
+
+
+def test_labels_with_leading_zeros_are_no_numbers():
+    schema = learn_schema(as_table(pd.DataFrame({"c": [1, 7]})), categorical=["c"])
+    with pytest.raises(InputError, match="held labels such as 1 in training, and now '007', of another type"):
+        schema.encode(as_table(pd.DataFrame({"c": ["007"]})))
 
 
 @pytest.mark.parametrize("make", MAKES)

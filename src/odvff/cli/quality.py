@@ -61,9 +61,13 @@ def reading_for(estimator: Any, delimiter: str | None, encoding: str) -> Reading
     """How a file must be read so that its columns have the types of training."""
     from odvff.data import Category
 
-    categories = [c for c in estimator.model_.schema.columns if isinstance(c, Category)]
-    text = frozenset(c.name for c in categories if any(isinstance(level, str) for level in c.levels))
-    return Reading(delimiter, encoding, text)
+    columns = estimator.model_.schema.columns
+    kinds = {c.name: {type(v) for v in c.levels if v is not None} for c in columns if isinstance(c, Category)}
+    text = frozenset(name for name, some in kinds.items() if str in some)
+    numbers = {c.name for c in columns if kinds.get(c.name, {float}) <= {int, float}}
+    if not hasattr(estimator, "classes_"):
+        numbers.add(estimator.model_.target)
+    return Reading(delimiter, encoding, text, text=text, numbers=frozenset(numbers))
 
 
 def evaluated(

@@ -69,6 +69,7 @@ class FileSource:
             raise InputError(f"there is no column besides {target!r} to learn from.")
         for name in (target, *self.features):
             check_usable(name, files.schema.field(name).type)
+        files.refuse_slips(self.features)
         self.dropped = 0  # rows without a target, after the first pass
         self.n_held = 0
         self._n_rows: int | None = None

@@ -15,10 +15,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
@@ -46,6 +48,11 @@ CONVERSION = re.compile(
     r"invalid value '(?P<value>.*)'",
     re.DOTALL,
 )
+ANY_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+PLAIN_NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?"  # float64 tells them apart
+LEADING_ZEROS = "0[0-9]+"
+TRUE_OR_FALSE = "true|True|TRUE|false|False|FALSE"
+SLIP_SHARE, SLIP_NUMBERS = 0.9, 5
 ENCODE = "say how the file is encoded, latin-1 for example"
 
 
@@ -55,8 +62,10 @@ class Reading:
 
     delimiter: str | None = None  # of CSV; by default found out
     encoding: str = "utf-8"
-    labels: frozenset[str] = frozenset()  # columns that are read as text, whatever they look like
+    labels: frozenset[str] = frozenset()  # columns of labels: numbers if all of them are, else text
     exclude: frozenset[str] = frozenset()  # columns that are not looked at
+    text: frozenset[str] = frozenset()  # columns of CSV that are read as they stand
+    numbers: frozenset[str] = frozenset()  # columns of CSV that are numbers, with leading zeros or without
 
 
 class TableFiles:
@@ -71,6 +80,10 @@ class TableFiles:
         self._files = [self._opened(path) for path in _expanded(names)]
         for name in self._reading.exclude:
             check_column(name, [n for file in self._files for n in file.schema.names])
+        texts = [file for file in self._files if isinstance(file, _CsvFile)]
+        as_text = {name for file in texts for name in file.as_text}
+        for file in texts:
+            file.read_as_text(as_text)
         self.schema = _common_schema(self._files, self._reading.exclude)
 
     @property
@@ -90,6 +103,17 @@ class TableFiles:
     def fingerprint(self) -> list[list[Any]]:
         """Which files these are, and whether they have changed: names, sizes and times."""
         return [[str(file.shown), os.stat(file.path).st_size, os.stat(file.path).st_mtime_ns] for file in self._files]
+
+    def refuse_slips(self, columns: list[str]) -> None:
+        """Columns of CSV whose text is nearly all numbers are no labels."""
+        for file in self._files:
+            slips = file.slips if isinstance(file, _CsvFile) else {}
+            found = next((name for name in columns if name in slips), None)
+            if found is not None:
+                raise InputError(
+                    f"{file.shown}: column {found!r} holds numbers, and also {slips[found][:40]!r}; mend it, leave it "
+                    "empty if it is missing, name the column as categorical if its values are labels, or exclude it."
+                )
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """All rows in order, with these columns, a batch at a time."""
@@ -196,19 +220,65 @@ class _CsvFile:
         self._all_names = guessed.names
         types = [self._type(name, t) for name, t in zip(guessed.names, guessed.types, strict=True)]
         self.schema = pa.schema(list(zip(guessed.names, types, strict=True)))
+        self.slips: dict[str, str] = {}  # columns of text that are nearly all numbers, and one that is none
+        self.as_text: set[str] = set()  # columns that look like numbers, and are none
+        with self._explained():
+            self._look_at_first_rows(guessed)
+            self._look_at_labels()
+        self.read_as_text(self.as_text)
+
+    def read_as_text(self, columns: set[str]) -> None:
+        """Read these as text, if they are not yet."""
+        for i, name in enumerate(self.schema.names):
+            if name in columns:
+                self.schema = self.schema.set(i, pa.field(name, pa.string()))
+
+    def _look_at_first_rows(self, guessed: pa.Schema) -> None:
+        """Numbers have no leading zeros, and text is not nearly all numbers."""
+        known = self._reading.exclude | self._reading.text | self._reading.numbers
+        texts = {f.name for f in guessed if pa.types.is_string(f.type)} - known - self._reading.labels
+        whole = {f.name for f in guessed if pa.types.is_integer(f.type)} - known
+        for values in islice(self._values(texts | whole), 1):
+            zeros = {name for name, some in values.items() if pc.any(_are(LEADING_ZEROS, some)).as_py()}
+            self.as_text |= zeros & whole
+            slips = {name: _slip(values[name]) for name in texts - zeros}
+            self.slips = {name: slip for name, slip in slips.items() if slip is not None}
+
+    def _look_at_labels(self) -> None:
+        """Labels are numbers (or true and false) if all of them are, as far as the file goes."""
+        known = self._reading.exclude | self._reading.text | self._reading.numbers | self.as_text
+        patterns = {pa.float64(): PLAIN_NUMBER, pa.bool_(): TRUE_OR_FALSE, pa.null(): PLAIN_NUMBER}
+        labels = {f.name: f.type for f in self.schema if f.name in self._reading.labels - known}
+        self.as_text |= {name for name, t in labels.items() if t not in patterns}
+        pure = {name for name, t in labels.items() if t in patterns}
+        for values in self._values(pure):
+            mixed = {name for name in pure if not pc.all(_are(patterns[labels[name]], values[name])).as_py()}
+            self.as_text |= mixed
+            pure -= mixed
+            if not pure:
+                break
+
+    def _values(self, columns: set[str]) -> Iterator[dict[str, pa.Array]]:
+        """Different values of these columns as text, without missing ones, block by block."""
+        if columns:
+            with self._opened(sorted(columns), dict.fromkeys(columns, pa.string())) as reader:
+                for batch in reader:
+                    each = {name: batch.column(name).unique() for name in columns}
+                    yield {name: v.filter(pc.invert(pc.is_in(v, pa.array(MISSING)))) for name, v in each.items()}
 
     def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         types = {name: schema.field(name).type for name in columns}
         with self._explained(), self._opened(columns, types) as reader:
-            yield from reader
+            yield from map(_without_empty_text, reader)
 
     def _type(self, name: str, guessed: pa.DataType) -> pa.DataType:
-        if name in self._reading.labels:
-            return pa.string()
-        if pa.types.is_binary(guessed):
+        if pa.types.is_binary(guessed) and name not in self._reading.exclude:
             raise InputError(f"{self.shown}: column {name!r} is no text in {self._reading.encoding}; {ENCODE}.")
-        # whole numbers may be followed by others, and nothing by numbers
-        return pa.float64() if pa.types.is_integer(guessed) or pa.types.is_null(guessed) else guessed
+        if name in self._reading.text:
+            return pa.string()
+        if name in self._reading.numbers:
+            return pa.float64()
+        return pa.float64() if pa.types.is_integer(guessed) else guessed  # whole numbers may be followed by others
 
     def _opened(self, columns: list[str] | None, types: dict[str, Any]) -> Any:
         return csv.open_csv(
@@ -216,9 +286,7 @@ class _CsvFile:
             # one thread: errors know their row, and the other cores have work of their own
             csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=self._reading.encoding),
             csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=self._refuse),
-            csv.ConvertOptions(
-                include_columns=columns, column_types=types, null_values=MISSING, strings_can_be_null=True
-            ),
+            csv.ConvertOptions(include_columns=columns, column_types=types, null_values=MISSING),
         )
 
     def _refuse(self, row: Any) -> str:
@@ -245,11 +313,17 @@ class _CsvFile:
                 raise InputError(f"{self.shown} is no text in {self._reading.encoding}; {ENCODE}.") from error
             if found and int(found["column"]) < len(self._all_names):
                 name, where = self._all_names[int(found["column"])], f" in row {found['row']}" if found["row"] else ""
+                value = repr(found["value"][:40])
+                if name in self._reading.numbers:
+                    raise InputError(
+                        f"{self.shown}: column {name!r} must hold numbers, and has {value}{where}; mend it, or leave "
+                        "it empty if it is missing."
+                    ) from error
                 held = {"double": "numbers", "bool": "true and false"}.get(
                     found["type"], f"values of type {found['type']}"
                 )
                 raise InputError(
-                    f"{self.shown}: column {name!r} begins with {held} and then has {found['value'][:40]!r}{where}; "
+                    f"{self.shown}: column {name!r} begins with {held} and then has {value}{where}; "
                     "name it as categorical to take its values as labels, exclude it, or mend the file."
                 ) from error
             raise
@@ -259,6 +333,27 @@ class _CsvFile:
         with opened(self.path, "rb") as file:
             header = file.readline(2**20)
         return max(",;\t|", key=lambda mark: header.count(mark.encode()))
+
+
+def _are(pattern: str, texts: pa.Array) -> pa.Array:
+    return pc.match_substring_regex(texts, f"^(?:{pattern})$")
+
+
+def _slip(values: pa.Array) -> str | None:
+    """The first value that is no number, where nearly all are."""
+    others = values.filter(pc.invert(_are(ANY_NUMBER, values)))
+    numbers = len(values) - len(others)
+    few = numbers < SLIP_NUMBERS or numbers < SLIP_SHARE * len(values)
+    return None if few or not len(others) else str(others[0])
+
+
+def _without_empty_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Text is missing where there is none; NA may be a country, which in numbers it cannot."""
+    columns = [
+        pc.if_else(pc.equal(column, ""), None, column) if pa.types.is_string(column.type) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 @contextlib.contextmanager
@@ -342,7 +437,8 @@ def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
             types[name] = _common_type(
                 name, types[name], _plain_type(file.schema.field(name).type), first.shown, file.shown
             )
-    return pa.schema(list(types.items()))
+    # nothing at all may be followed by numbers
+    return pa.schema([(name, pa.float64() if pa.types.is_null(t) else t) for name, t in types.items()])
 
 
 def is_number(t: pa.DataType) -> bool:

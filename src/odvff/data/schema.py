@@ -1,5 +1,6 @@
 """The schema of a table: what each column is, learned in one pass over chunks, and how rows become numbers."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,11 +21,13 @@ from odvff.data.columns import (
 from odvff.data.tables import LABEL, NUMBER, TEXT, Table
 from odvff.design import Design, LevelsPart, NumericPart
 from odvff.errors import FileError, InputError
-from odvff.rows import key_generator, slices, smallest_keys  # noqa: F401
+from odvff.rows import key_generator, smallest_keys
 
 SAMPLE_ROWS = 50_000
 MOST_LEVELS = 10_000
 INTERCEPT = "intercept"
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
+TRUTH = {"0": False, "1": True, "false": False, "true": True}
 
 
 @dataclass(frozen=True)
@@ -304,6 +307,8 @@ def _numbers(table: Table, i: int) -> Any:
 def _labels(table: Table, i: int, column: Category) -> tuple[list[Any], Any]:
     labels, places = table.factorised(i)
     known = {_sort(level) for level in column.levels if level is not None}
+    if known:
+        labels = [label if label is None or _sort(label) in known else _cast(label, known) for label in labels]
     wrong = next((label for label in labels if label is not None and known and _sort(label) not in known), None)
     if wrong is not None:
         held = next(level for level in column.levels if level is not None)
@@ -312,6 +317,20 @@ def _labels(table: Table, i: int, column: Category) -> tuple[list[Any], Any]:
             "give it the same type."
         )
     return labels, places
+
+
+def _cast(label: Any, known: set[str]) -> Any:
+    """A label as one of the known sorts, where nothing is lost: files of one table store the same in several ways."""
+    if "number" in known and isinstance(label, bool):
+        return int(label)
+    if "number" in known and PLAIN_NUMBER.fullmatch(label):
+        number = float(label)
+        return int(number) if number.is_integer() else number
+    if "bool" in known:
+        return TRUTH.get(str(label).lower(), label)
+    if "str" in known and not isinstance(label, bool):
+        return str(label)
+    return label
 
 
 def _sort(label: Any) -> str:
