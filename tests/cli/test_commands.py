@@ -139,6 +139,58 @@ def test_predictions_are_those_of_python_in_order(folder, tmp_path, suffix):
     assert list(parts) == ["intercept", "effect of dose", "effect of dose is missing", "effect of group"]
 
 
+def test_kept_columns_go_out_as_they_came_in(folder, tmp_path):
+    ids = ["00000", "9007199254740993", "NA", "1.50", ""]
+    rows = "".join(f"{i},{10 * k},a\n" for k, i in enumerate(ids))
+    (tmp_path / "t.csv").write_text("id,dose,group\n" + rows)
+    made = run("predict", folder / "y.odvff", tmp_path / "t.csv", "--keep", "id,dose").stdout.splitlines()
+    assert [line.split(",")[0].strip('"') for line in made] == ["id", *ids]
+
+
+@pytest.mark.parametrize("name", ["mean", "upper", "intercept"])
+def test_kept_columns_are_never_replaced(folder, tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"{name},dose,group\n1,2,a\n")
+    arguments = (
+        "predict",
+        folder / "y.odvff",
+        tmp_path / "t.csv",
+        "--keep",
+        name,
+        "--effects",
+        "-o",
+        tmp_path / "p.csv",
+    )
+    assert f"two columns of the predictions would be called '{name}'; rename" in said(*arguments, code=3)
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_labels_are_the_same_in_every_format(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"z": rng.integers(1, 12, 300), "flag": rng.random(300) < 0.5})
+    table["y"] = np.sin(table["z"]) + table["flag"] + 0.1 * rng.normal(size=300)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    table.assign(flag=table["flag"].astype(int)).to_csv(tmp_path / "01.csv", index=False)
+    table.assign(z=table["z"].astype(str)).to_parquet(tmp_path / "text.parquet")
+    made = []
+    for name in ("csv", "parquet"):
+        model = tmp_path / f"{name}.odvff"
+        run("fit", tmp_path / f"t.{name}", "-t", "y", "-c", "z", "-m", model, "-q")
+        assert load(model).model_.schema.columns[0].levels == tuple(range(1, 12))
+        data = ("t.csv", "t.parquet", "01.csv", "text.parquet")
+        made += [run("predict", model, tmp_path / d).stdout for d in data]
+    assert len(set(made)) == 1
+
+
+def test_numbers_of_training_are_asked_for(folder, tmp_path):
+    (tmp_path / "t.csv").write_text("dose,group\n007,a\n1,a\n")
+    run("predict", folder / "y.odvff", tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("dose,group\n1,a\nlots,a\n")
+    assert "column 'dose' must hold numbers, and has 'lots'" in said(
+        "predict", folder / "y.odvff", tmp_path / "t.csv", code=3
+    )
+
+
 def test_probabilities_and_pipes(folder):
     text = (folder / "t.csv").read_text()
     result = run("predict", folder / "kind.odvff", "-", "--quiet", stdin=text)

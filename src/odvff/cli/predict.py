@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from odvff.cli.places import check_output
 from odvff.cli.quality import reading_for
 from odvff.cli.terminal import Terminal
 from odvff.data.file_source import ahead
-from odvff.data.files import Reading, TableFiles, check_column
+from odvff.data.files import TableFiles, check_column, check_usable
 from odvff.errors import FileError, InputError
 from odvff.progress import Step
 
@@ -46,11 +47,14 @@ def predict_files(
     if not hasattr(estimator, "feature_names_in_"):
         raise InputError(f"{model} was fitted to an array, whose columns have no names; predict with it in Python.")
     reading = reading_for(estimator, *csv)
-    files = TableFiles(data, Reading(reading.delimiter, reading.encoding, reading.labels))
+    # what is kept goes out as it came in, unless it is learned from
+    files = TableFiles(data, replace(reading, text=reading.text | (set(keep) - set(names))))
     if output is not None:
         check_output(output, [model, *(entry[0] for entry in files.fingerprint())])
     for name in (*names, *keep):
         check_column(name, files.names)
+    for name in names:
+        check_usable(name, files.schema.field(name).type)
     predicted = _classes if hasattr(estimator, "classes_") else _numbers
     columns = list(dict.fromkeys([*names, *keep]))
     done, total = 0, files.expected_rows
@@ -60,9 +64,9 @@ def predict_files(
         for batch in ahead(files.batches(columns)):
             table = pa.Table.from_batches([batch])
             made = {name: table.column(name).combine_chunks() for name in keep}
-            made |= predicted(estimator, table.select(names), interval)
+            made = _beside(made, predicted(estimator, table.select(names), interval))
             if effects:
-                made |= _effects(estimator, table.select(names))
+                made = _beside(made, _effects(estimator, table.select(names)))
             write(pa.table(made))
             done += batch.num_rows
             progress(Step("predicting", done, total))
@@ -70,6 +74,16 @@ def predict_files(
             raise InputError("there are no rows to predict.")
     if output is not None:
         terminal.show({"output": str(output), "rows": done}, f"{done:,} predictions written to {output}")
+
+
+def _beside(made: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Both, if no name is in both."""
+    for name in made.keys() & more.keys():
+        raise InputError(
+            f"two columns of the predictions would be called {name!r}; rename the one in the data, or leave it out of "
+            "--keep."
+        )
+    return made | more
 
 
 def _numbers(estimator: Any, rows: pa.Table, interval: float) -> dict[str, Any]:
