@@ -139,6 +139,16 @@ def test_predictions_are_those_of_python_in_order(folder, tmp_path, suffix):
     assert list(parts) == ["intercept", "effect of dose", "effect of dose is missing", "effect of group"]
 
 
+def test_infinite_values_are_named_by_their_row(folder, tmp_path):
+    n = 70_000  # more than a batch
+    table = pd.DataFrame({"dose": np.full(n, 1.0), "group": "a"})
+    table.loc[n - 1, "dose"] = np.inf
+    table.to_parquet(tmp_path / "t.parquet")
+    assert "column 'dose' is inf in row 70,000; replace" in said(
+        "predict", folder / "y.odvff", tmp_path / "t.parquet", "-o", tmp_path / "p.csv", code=3
+    )
+
+
 def test_kept_columns_go_out_as_they_came_in(folder, tmp_path):
     ids = ["00000", "9007199254740993", "NA", "1.50", ""]
     rows = "".join(f"{i},{10 * k},a\n" for k, i in enumerate(ids))
@@ -253,11 +263,11 @@ def test_rows_without_a_target_are_told_or_refused(folder, tmp_path):
     table.to_parquet(tmp_path / "t.parquet")
     arguments = ("fit", tmp_path / "t.parquet", "-t", "y", "--harmonics", 3, "-m", tmp_path / "m.odvff")
     assert "warning: 2 rows were left out: their target is missing or infinite" in run(*arguments).stderr
-    assert "the target 'y' is nan in row 3" in said(*arguments, "--strict", code=3).replace("None", "nan")
+    assert "the target 'y' is nan in row 4" in said(*arguments, "--strict", code=3).replace("None", "nan")
 
 
 BAD_FILES = {
-    "ragged.csv": ("x,y\n1,2\n1,2,3\n", 3, "ragged: row 3 has 3 values"),
+    "ragged.csv": ("x,y\n1,2\n1,2,3\n", 3, "ragged: row 2 has 3 values"),
     "empty.csv": ("", 3, "empty.csv is empty"),
     "header.csv": ("x,y\n", 3, "there are no rows"),
     "one_row.csv": ("x\n1\n", 3, "there is no column 'y'; there are x"),

@@ -1,5 +1,7 @@
 """Files as the rows of a fit: the same fit as in memory, rows held out by what they hold, missing targets."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -121,7 +123,7 @@ def test_rows_without_a_target_are_left_out_and_counted(written):
     files = written(table.set_column(3, "y", pa.array(y)))
     source = FileSource(files, "y")
     assert (source.n_rows, source.dropped) == (97, 3)
-    with pytest.raises(InputError, match=r"the target 'y' is None in row 3; mend it, or do without --strict"):
+    with pytest.raises(InputError, match=r"the target 'y' is None in row 4; mend it, or do without --strict"):
         _ = FileSource(files, "y", strict=True).n_rows
 
 
@@ -137,10 +139,10 @@ def test_what_cannot_be_used_is_named(written):
     with pytest.raises(InputError, match="holdout is a share of the rows, from 0 up to 1, got 2"):
         FileSource(files, "y", holdout=2)
     endless = table.set_column(0, "x", pa.array([0.0] * 49 + [-np.inf]))
-    with pytest.raises(InputError, match="column 'x' is -inf in row 49; replace it by a number"):
+    with pytest.raises(InputError, match="column 'x' is -inf in row 50; replace it by a number"):
         _ = FileSource(written(endless, "e.parquet"), "y").n_rows
     negative = table.set_column(2, "w", pa.array([1] * 10 + [-2] + [1] * 39))
-    with pytest.raises(InputError, match=r"the weight 'w' is -2\.0 in row 10; weights count rows"):
+    with pytest.raises(InputError, match=r"the weight 'w' is -2\.0 in row 11; weights count rows"):
         _ = FileSource(written(negative, "n.parquet"), "y", weights="w").n_rows
     many = pa.concat_tables([table] * 5).append_column("name", pa.array([f"n{i}" for i in range(250)]))
     with pytest.raises(InputError, match="column 'name' has more than 200 different labels"):
@@ -196,6 +198,49 @@ def test_text_that_is_nearly_all_numbers_is_named(tmp_path):
     assert FileSource(TableFiles(path, Reading(labels=frozenset(["age"]))), "y").n_rows == 41
     path.write_text("size,y\n" + "".join(f"{v},1\n" for v in (1, 2, 3, 4, 5, "large")))
     assert FileSource(TableFiles(path), "y").n_rows == 6
+
+
+def test_rows_are_counted_in_their_file(written, tmp_path):
+    table = make_table(50)
+    files = [tmp_path / f"{i}.parquet" for i in range(2)]
+    pa.parquet.write_table(table, files[0])
+    pa.parquet.write_table(table.set_column(0, "x", pa.array([0.0] * 9 + [np.inf] * 41)), files[1])
+    with pytest.raises(InputError, match=r"column 'x' is inf in row 10 of .*1\.parquet; replace it"):
+        _ = FileSource(TableFiles(files), "y").n_rows
+
+
+def test_a_column_has_one_part(written):
+    files = written(make_table(50))
+    with pytest.raises(InputError, match="the column 'y' is both the target and the weights; name two different ones"):
+        FileSource(files, "y", weights="y")
+    with pytest.raises(InputError, match="the target 'k' is one of the columns to predict from; name another target"):
+        FileSource(files, "k", labels=True, features=["x", "k"])
+    assert FileSource(files, "y", features=["x", "w"], weights="w").n_rows == (make_table(50)["w"].to_numpy() > 0).sum()
+
+
+def test_columns_may_have_any_name(written):
+    n = SAMPLE_ROWS + 10
+    table = pa.table({" key ": np.arange(float(n)), "y": np.arange(float(n))})
+    rows, y, _ = FileSource(written(table), "y").sample(100)
+    assert rows.names == (" key ",)
+    assert np.array_equal(rows.numbers(0), y)
+
+
+def test_decimals_are_numbers(written):
+    price = pa.array([Decimal("1.50"), Decimal("2.00"), None])
+    table = pa.table({"price": price, "y": price})
+    ((rows, y, _),) = FileSource(written(table), "y").chunks()
+    assert rows.numbers(0).tolist() == y.tolist() == [1.5, 2.0]
+    ((rows, y, _),) = FileSource(written(table), "y", labels=True).chunks()
+    assert y.tolist() == [1.5, 2.0]
+    assert rows.labels(0) == [1.5, 2]
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_dates_are_no_targets(written, labels):
+    files = written(pa.table({"x": [1.0, 2.0], "day": pa.array([1, 2], pa.date32())}))
+    with pytest.raises(InputError, match=r"the target 'day' holds dates or times \(date32.*no numbers and no classes"):
+        FileSource(files, "day", labels=labels)
 
 
 def test_errors_of_the_reading_thread_arrive():

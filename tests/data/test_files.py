@@ -2,8 +2,12 @@
 
 import gzip
 import io
+import os
 import re
 import sys
+import tempfile
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +17,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from odvff.data.files import Reading, TableFiles
+from odvff.data.files import Reading, TableFiles, check_columns
 from odvff.errors import FileError, InputError, OdvffError
 
 
@@ -83,6 +87,85 @@ def test_standard_input_can_be_gone_through_again(table, monkeypatch, tmp_path):
     assert rows_of(files) == rows_of(files) == table.to_pydict()
 
 
+def test_streams_are_known_by_what_they_hold(monkeypatch, tmp_path):
+    def piped(text):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return TableFiles("-").fingerprint()
+
+    assert piped("a\n1\n") == piped("a\n1\n") != piped("a\n2\n")
+    pa.parquet.write_table(pa.table({"a": [1]}), tmp_path / "t.parquet")
+    path = zipped(tmp_path / "t.parquet")
+    assert TableFiles(path).fingerprint() == TableFiles(path).fingerprint()
+    files = TableFiles(path)
+    os.remove(path)
+    with pytest.raises(FileError, match=r"t\.parquet\.gz cannot be read: No such file"):
+        files.fingerprint()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="files cannot be opened without a name")
+def test_streams_leave_nothing_behind(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n1\n")))
+    files = TableFiles("-")
+    assert list(tmp_path.iterdir()) == []  # not even now, whatever happens to this process
+    assert rows_of(files) == {"a": [1.0]}
+
+
+def test_pipes_are_files_that_can_be_read_but_once(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=pipe.write_text, args=("a\n1\n",))
+    thread.start()
+    files = TableFiles(pipe)
+    thread.join()
+    assert rows_of(files) == rows_of(files) == {"a": [1.0]}
+    with pytest.raises(InputError, match="/dev/zero is a device, which holds no table; give a file, or - for standard"):
+        TableFiles("/dev/zero")
+
+
+def test_files_are_given_once(table, tmp_path):
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"t\.parquet is given twice, and its rows would count twice; give it once"):
+        TableFiles([tmp_path, tmp_path / "t.parquet"])
+
+
+def test_only_columns_that_are_asked_for_are_decompressed(tmp_path):
+    path = tmp_path / "t.feather"
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": rng.integers(0, 9, 5000), "b": rng.integers(0, 9, 5000)})
+    pa.feather.write_feather(table, str(path), compression="zstd")
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"\x28\xb5\x2f\xfd")] = 0  # the last frame, which is of b
+    path.write_bytes(content)
+    assert rows_of(TableFiles(path), ["a"]) == table.select(["a"]).to_pydict()
+    with pytest.raises(FileError, match="cannot be read, it may be damaged"):
+        rows_of(TableFiles(path), ["b"])
+
+
+def test_wide_files_open_fast(tmp_path):
+    n = 12_000
+    (tmp_path / "t.csv").write_text("\n".join([",".join(f"c{i}" for i in range(n)), ",".join(["1"] * n)]))
+    began = time.process_time()
+    files = TableFiles([tmp_path / "t.csv"])
+    assert len(files.names) == n
+    check_columns(files.names, files.names)
+    assert time.process_time() - began < 2
+
+
+def test_columns_of_one_name_matter_if_they_are_used(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "b.csv").write_text("a,b,b\n3,4,5\n")
+    with pytest.raises(InputError, match=r"b\.csv has two columns called 'b'; rename one of them"):
+        TableFiles(tmp_path)
+    assert rows_of(TableFiles(tmp_path, Reading(exclude=frozenset("b")))) == {"a": [1.0, 3.0]}
+
+
+def test_a_file_without_rows_says_nothing_of_types(tmp_path):
+    (tmp_path / "a.csv").write_text("k,x\n")
+    (tmp_path / "b.csv").write_text("k,x\nu,1\n")
+    assert rows_of(TableFiles(tmp_path)) == {"k": ["u"], "x": [1.0]}
+
+
 def test_whole_numbers_may_be_followed_by_others(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,\n" * 1_100_000 + "1.5,2\n")  # more than is looked at for types
     a, b = (pa.Table.from_batches(TableFiles(tmp_path / "t.csv").batches([n])).column(0) for n in "ab")
@@ -95,6 +178,25 @@ def test_whole_numbers_may_be_followed_by_others(tmp_path):
 def test_delimiters_are_found(tmp_path, delimiter):
     (tmp_path / "t.csv").write_text(f"a{delimiter}b\n1{delimiter}2\n")
     assert rows_of(TableFiles(tmp_path / "t.csv")) == {"a": [1.0], "b": [2.0]}
+
+
+def test_delimiters_in_quotes_are_part_of_names(tmp_path):
+    (tmp_path / "t.csv").write_text('"dose (a;b;c;d)",y\n1,2\n')
+    assert TableFiles(tmp_path / "t.csv").names == ["dose (a;b;c;d)", "y"]
+
+
+def test_delimiters_are_single_characters(tmp_path):
+    (tmp_path / "t.csv").write_text("a\tb\n1\t2\n")
+    assert rows_of(TableFiles(tmp_path / "t.csv", Reading(delimiter="\\t"))) == {"a": [1.0], "b": [2.0]}
+    for delimiter in ("::", "", "§", '"'):
+        with pytest.raises(InputError, match=r"the delimiter must be a single character, such as ; or .t, got"):
+            TableFiles(tmp_path / "t.csv", Reading(delimiter=delimiter))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_encodings_that_files_tell(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes("ort;y\nMünchen;1\n".encode(encoding))
+    assert rows_of(TableFiles(tmp_path / "t.csv")) == {"ort": ["München"], "y": [1.0]}
 
 
 def test_other_encodings(tmp_path):
@@ -154,7 +256,7 @@ def test_labels_are_looked_at_to_the_end(tmp_path):
 
 
 BAD = {
-    "ragged": ("a,b\n1,2\n1,2,3\n", r"ragged: row 3 has 3 values, and the header 2: '1,2,3'. Mend that row"),
+    "ragged": ("a,b\n1,2\n1,2,3\n", r"ragged: row 2 has 3 values, and the header 2: '1,2,3'. Mend that row"),
     "mixed": ("a,b\n1,2\n1,two\n" + "1,2\n" * 2_200_000 + "x,y\n", r"column 'a' begins with numbers and then has 'x'"),
     "empty": ("", "is empty"),
     "two of one name": ("a,a\n1,2\n", "two columns called 'a'"),

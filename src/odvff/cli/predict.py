@@ -17,8 +17,8 @@ from odvff.atomic import replacing
 from odvff.cli.places import check_output
 from odvff.cli.quality import reading_for
 from odvff.cli.terminal import Terminal
-from odvff.data.file_source import ahead
-from odvff.data.files import TableFiles, check_column, check_usable
+from odvff.data.file_source import ahead, refuse_infinite
+from odvff.data.files import TableFiles, check_columns, check_usable
 from odvff.errors import FileError, InputError
 from odvff.progress import Step
 
@@ -51,8 +51,7 @@ def predict_files(
     files = TableFiles(data, replace(reading, text=reading.text | (set(keep) - set(names))))
     if output is not None:
         check_output(output, [model, *(entry[0] for entry in files.fingerprint())])
-    for name in (*names, *keep):
-        check_column(name, files.names)
+    check_columns([*names, *keep], files.names)
     for name in names:
         check_usable(name, files.schema.field(name).type)
     predicted = _classes if hasattr(estimator, "classes_") else _numbers
@@ -61,7 +60,8 @@ def predict_files(
     with ExitStack() as stack:
         progress = stack.enter_context(terminal.progress())
         write = stack.enter_context(_writer(output))
-        for batch in ahead(files.batches(columns)):
+        for batch, place in ahead(files.placed(columns)):
+            refuse_infinite(batch, names, place)
             table = pa.Table.from_batches([batch])
             made = {name: table.column(name).combine_chunks() for name in keep}
             made = _beside(made, predicted(estimator, table.select(names), interval))

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odvff.data.files import TableFiles, check_column, check_usable, is_number
+from odvff.data.files import Place, TableFiles, check_columns, check_usable, is_number
 from odvff.data.tables import FrameTable
 from odvff.errors import InputError
 from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
@@ -58,8 +58,11 @@ class FileSource:
         seed: int = 0,
     ):
         self.target, self._files, self._labels, self._strict, self._seed = target, files, labels, strict, seed
-        for name in (target, *(features or ()), *([weights] if weights else ())):
-            check_column(name, files.names)
+        check_columns([target, *(features or ()), *([weights] if weights else ())], files.names)
+        if target == weights:
+            raise InputError(f"the column {target!r} is both the target and the weights; name two different ones.")
+        if target in (features or ()):
+            raise InputError(f"the target {target!r} is one of the columns to predict from; name another target.")
         if not 0 <= holdout < 1:
             raise InputError(f"holdout is a share of the rows, from 0 up to 1, got {holdout!r}; 0.1 is usual.")
         self._holdout, self._weights = holdout, weights
@@ -70,10 +73,15 @@ class FileSource:
         for name in (target, *self.features):
             check_usable(name, files.schema.field(name).type)
         files.refuse_slips(self.features)
+        if pa.types.is_temporal(kind := files.schema.field(target).type):
+            raise InputError(
+                f"the target {target!r} holds dates or times ({kind}), which are no numbers and no classes; turn it "
+                "into some, such as days since the first one."
+            )
         self.dropped = 0  # rows without a target, after the first pass
         self.n_held = 0
         self._n_rows: int | None = None
-        self._sample: pa.Table | None = None
+        self._sample: _SampleKeeper | None = None
 
     @property
     def n_rows(self) -> int:
@@ -101,7 +109,7 @@ class FileSource:
                 yield self._labelled(table, done)
             done += table.num_rows
         if first_time:
-            self._n_rows, self._sample = done, keeper.sample
+            self._n_rows, self._sample = done, keeper
 
     def held_out(self) -> Iterator[Rows]:
         """The rows that were kept apart, in chunks."""
@@ -114,11 +122,11 @@ class FileSource:
         if n_rows >= self.n_rows:
             return self.everything()
         assert self._sample is not None
+        assert self._sample.rows is not None
         if n_rows > SAMPLE_ROWS:
             raise InputError(f"samples of files have up to {SAMPLE_ROWS:,} rows, got {n_rows:,}.")
         # the keys of the rows in the sample are the smallest of all, in order
-        keys = self._sample.column(_KEY).to_numpy()
-        return self._labelled(self._sample.take(smallest_keys(keys, n_rows)), 0)
+        return self._labelled(self._sample.rows.take(smallest_keys(self._sample.keys, n_rows)), 0)
 
     def everything(self) -> Rows:
         tables = list(self._cut(held=False, count=False))
@@ -143,23 +151,21 @@ class FileSource:
             yield pa.concat_tables(waiting)
 
     def _kept(self, *, held: bool, count: bool) -> Iterator[pa.Table]:
-        columns = [*self.features, self.target, *([self._weights] if self._weights else [])]
-        before = 0
+        columns = list(dict.fromkeys([*self.features, self.target, *([self._weights] if self._weights else [])]))
         if count:
             self.dropped = self.n_held = 0
-        for batch in self._files.batches(columns):
-            good = self._has_target(batch, before, look=count)
+        for batch, place in self._files.placed(columns):
+            good = self._has_target(batch, place, look=count)
             apart = good & self._is_held(batch)
             if count:
                 self.dropped += int((~good).sum())
                 self.n_held += int(apart.sum())
             keep = apart if held else good & ~apart
-            before += batch.num_rows
             if keep.any():
                 table = pa.Table.from_batches([batch])
                 yield table if keep.all() else table.filter(pa.array(keep))
 
-    def _has_target(self, batch: pa.RecordBatch, before: int, *, look: bool) -> Any:
+    def _has_target(self, batch: pa.RecordBatch, place: Place, *, look: bool) -> Any:
         """Which rows have a target and a positive weight."""
         column = batch.column(self.target)
         if self._labels and not pa.types.is_floating(column.type):
@@ -169,30 +175,20 @@ class FileSource:
         if self._strict and not good.all():
             i = int(np.argmin(good))
             raise InputError(
-                f"the target {self.target!r} is {column[i].as_py()} in row {before + i:,}; mend it, or do without "
+                f"the target {self.target!r} is {column[i].as_py()} in {place.row(i)}; mend it, or do without "
                 "--strict to leave such rows out."
             )
         if look:
-            self._refuse_infinite(batch, before)
+            refuse_infinite(batch, self.features, place)
         if self._weights is None:
             return good
         w = _numbers(batch.column(self._weights), self._weights, "weights must be numbers")
         if (bad := ~(w >= 0) | np.isinf(w)).any():
             i = int(np.argmax(bad))
             raise InputError(
-                f"the weight {self._weights!r} is {w[i]} in row {before + i:,}; weights count rows, from 0 up."
+                f"the weight {self._weights!r} is {w[i]} in {place.row(i)}; weights count rows, from 0 up."
             )
         return good & (w > 0)
-
-    def _refuse_infinite(self, batch: pa.RecordBatch, before: int) -> None:
-        for name in self.features:
-            column = batch.column(name)
-            if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
-                i = int(np.argmax(np.isinf(column.to_numpy(zero_copy_only=False))))
-                raise InputError(
-                    f"column {name!r} is {column[i].as_py()} in row {before + i:,}; replace it by a number, leave it "
-                    "empty if the value is missing, or exclude the column."
-                )
 
     def _is_held(self, batch: pa.RecordBatch) -> Any:
         if self._holdout == 0:
@@ -212,7 +208,6 @@ class FileSource:
         return frame, np.asarray(different)[places], weights
 
 
-_KEY = " key "  # no column of a file is called so
 TARGET_REMEDY = "say --task classification if it holds classes"
 
 
@@ -221,16 +216,30 @@ class _SampleKeeper:
 
     def __init__(self, seed: int):
         self._rng = key_generator(seed)
-        self.sample: pa.Table | None = None
+        self.rows: pa.Table | None = None
+        self.keys = np.zeros(0)
 
     def add(self, table: pa.Table) -> None:
         keys = self._rng.random(table.num_rows)
         keep = smallest_keys(keys, SAMPLE_ROWS)
-        chosen = table.take(keep).append_column(_KEY, pa.array(keys[keep]))
-        if self.sample is not None:
-            both = pa.concat_tables([self.sample, chosen])
-            chosen = both.take(smallest_keys(both.column(_KEY).to_numpy(), SAMPLE_ROWS))
-        self.sample = chosen.combine_chunks()
+        rows, keys = table.take(keep), keys[keep]
+        if self.rows is not None:
+            rows, keys = pa.concat_tables([self.rows, rows]), np.concatenate([self.keys, keys])
+            keep = smallest_keys(keys, SAMPLE_ROWS)
+            rows, keys = rows.take(keep), keys[keep]
+        self.rows, self.keys = rows.combine_chunks(), keys
+
+
+def refuse_infinite(batch: pa.RecordBatch, columns: list[str], place: Place) -> None:
+    """Infinity is no measurement."""
+    for name in columns:
+        column = batch.column(name)
+        if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
+            i = int(np.argmax(np.isinf(column.to_numpy(zero_copy_only=False))))
+            raise InputError(
+                f"column {name!r} is {column[i].as_py()} in {place.row(i)}; replace it by a number, leave it empty if "
+                "the value is missing, or exclude the column."
+            )
 
 
 def row_hashes(batch: pa.RecordBatch) -> Any:

@@ -4,17 +4,22 @@ Files are read with pyarrow a batch at a time, in order, and only the columns th
 one is an error that names it.
 """
 
+import codecs
 import contextlib
 import glob
 import gzip
 import os
 import re
-import shutil
+import stat
 import sys
 import tempfile
+import weakref
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -41,6 +46,7 @@ MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
 DELIMITERS = {".tsv": "\t", ".tab": "\t"}
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "#N/A"]
 STANDARD_INPUT = "-"
+STANDARD_INPUTS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BLOCK_BYTES = 2**22  # of CSV, read at a time; types are guessed from the first
 BATCH_ROWS = 2**16
 CONVERSION = re.compile(
@@ -53,6 +59,13 @@ PLAIN_NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?"  # float64 tells them apart
 LEADING_ZEROS = "0[0-9]+"
 TRUE_OR_FALSE = "true|True|TRUE|false|False|FALSE"
 SLIP_SHARE, SLIP_NUMBERS = 0.9, 5
+HEADER_BYTES = 2**20
+MARKS = {  # at the beginning of a file; the longer ones begin like the shorter ones
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 ENCODE = "say how the file is encoded, latin-1 for example"
 
 
@@ -75,11 +88,10 @@ class TableFiles:
         self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], reading: Reading | None = None
     ):
         names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        self._reading = reading or Reading()
-        self._spools: list[Any] = []  # temporary files, which vanish with this object
+        self._reading = _checked(reading or Reading())
+        self._digests: dict[str, str] = {}  # of what can be read but once, by name
         self._files = [self._opened(path) for path in _expanded(names)]
-        for name in self._reading.exclude:
-            check_column(name, [n for file in self._files for n in file.schema.names])
+        check_columns(self._reading.exclude, [n for file in self._files for n in file.schema.names])
         texts = [file for file in self._files if isinstance(file, _CsvFile)]
         as_text = {name for file in texts for name in file.as_text}
         for file in texts:
@@ -101,8 +113,17 @@ class TableFiles:
         return None if any(n is None for n in rows) else sum(n or 0 for n in rows)
 
     def fingerprint(self) -> list[list[Any]]:
-        """Which files these are, and whether they have changed: names, sizes and times."""
-        return [[str(file.shown), os.stat(file.path).st_size, os.stat(file.path).st_mtime_ns] for file in self._files]
+        """Which files these are, and whether they have changed: names, sizes and times, or what came in."""
+        return [[file.shown, *self._mark(file.shown)] for file in self._files]
+
+    def _mark(self, shown: str) -> list[Any]:
+        if shown in self._digests:
+            return [self._digests[shown]]
+        try:
+            found = os.stat(shown)
+        except OSError as error:
+            raise FileError(f"{shown} cannot be read: {_why(error)}.") from error
+        return [found.st_size, found.st_mtime_ns]
 
     def refuse_slips(self, columns: list[str]) -> None:
         """Columns of CSV whose text is nearly all numbers are no labels."""
@@ -117,20 +138,33 @@ class TableFiles:
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """All rows in order, with these columns, a batch at a time."""
+        return (batch for batch, _ in self.placed(columns))
+
+    def placed(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, "Place"]]:
+        """The same, each with the place where it begins."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         for file in self._files:
+            before = 0
             with _reading_of(file.shown):
                 for batch in file.batches(columns, self.schema):
                     batch = batch.replace_schema_metadata().select(columns)
-                    yield batch if batch.schema.types == schema.types else batch.cast(schema, safe=False)
+                    batch = batch if batch.schema.types == schema.types else batch.cast(schema, safe=False)
+                    yield batch, Place(file.shown if self.n_files > 1 else "", before)
+                    before += batch.num_rows
 
     def _opened(self, path: str) -> "_File":
         shown = "standard input" if path == STANDARD_INPUT else path
-        if path == STANDARD_INPUT:
-            path = self._spooled(sys.stdin.buffer)
         try:
+            if path == STANDARD_INPUT:
+                path, self._digests[shown] = self._spooled(sys.stdin.buffer)
+            elif not os.path.isfile(path):
+                _refuse_device(path)
+                with open(path, "rb") as stream:
+                    path, self._digests[shown] = self._spooled(stream)
             with open(path, "rb") as file:
                 start = file.read(4)
+        except FileError:
+            raise
         except OSError as error:
             raise FileError(f"{shown} cannot be read: {_why(error)}.") from error
         if not start:
@@ -141,7 +175,7 @@ class TableFiles:
         with _reading_of(shown):
             if zipped and FORMATS.get(suffix, "csv") != "csv":  # these are read from their end
                 with gzip.open(path) as unzipped:
-                    path, zipped = self._spooled(unzipped), False
+                    (path, _), zipped = self._spooled(unzipped), False
                 with open(path, "rb") as file:
                     start = file.read(4)
             kind = MAGIC.get(start, "csv")
@@ -153,16 +187,64 @@ class TableFiles:
                 return _ArrowFile(path, shown)
             return _CsvFile(path, shown, zipped, self._reading, DELIMITERS.get(suffix))
 
-    def _spooled(self, stream: BinaryIO | gzip.GzipFile) -> str:
-        """A temporary file with the content of a stream, which can be read but once."""
-        spool = tempfile.NamedTemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115 (closed with this object)
-        self._spools.append(spool)
-        try:
-            shutil.copyfileobj(stream, spool, 2**20)
+    def _spooled(self, stream: BinaryIO | gzip.GzipFile) -> tuple[str, str]:
+        """The path of a temporary file with the content of a stream, which can be read but once, and its SHA-256."""
+        digest = sha256()
+        with _keeping():
+            spool, path = _temporary()
+        weakref.finalize(self, spool.close)
+        while block := stream.read(2**20):
+            digest.update(block)
+            with _keeping():
+                spool.write(block)
+        with _keeping():
             spool.flush()
-        except OSError as error:
-            raise FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}: {_why(error)}.") from error
-        return spool.name
+        return path, digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a batch begins."""
+
+    file: str  # empty if there is but one
+    before: int  # rows of the file
+
+    def row(self, i: int) -> str:
+        """A row of the batch for people, who count from 1 and without the header."""
+        return f"row {self.before + i + 1:,}" + (f" of {self.file}" if self.file else "")
+
+
+def _checked(reading: Reading) -> Reading:
+    """The same with a delimiter that can be one."""
+    delimiter = "\t" if reading.delimiter == "\\t" else reading.delimiter
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise InputError(f"the delimiter must be a single character, such as ; or \\t, got {reading.delimiter!r}.")
+    return replace(reading, delimiter=delimiter)
+
+
+def _refuse_device(path: str) -> None:
+    """Devices have no end, but for the one that is standard input."""
+    if stat.S_ISCHR(os.stat(path).st_mode) and path not in STANDARD_INPUTS:
+        raise InputError(f"{path} is a device, which holds no table; give a file, or - for standard input.")
+
+
+def _temporary() -> tuple[Any, str]:
+    """A temporary file and its path. Where files can be opened without a name it has none: no kill leaves it behind."""
+    unnamed = tempfile.TemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115 (closed with its owner)
+    path = f"/proc/self/fd/{unnamed.fileno()}"  # /dev/fd of other systems shares its position among all readers
+    if os.path.exists(path):
+        return unnamed, path
+    unnamed.close()
+    named = tempfile.NamedTemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115
+    return named, named.name
+
+
+@contextlib.contextmanager
+def _keeping() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}: {_why(error)}.") from error
 
 
 class _File(Protocol):
@@ -200,9 +282,10 @@ class _ArrowFile:
 
     def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with pa.memory_map(self.path) as source:
-            file = pa.ipc.open_file(source)
+            wanted = sorted(self.schema.get_field_index(name) for name in columns)  # others are not decompressed
+            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=wanted))
             for i in range(file.num_record_batches):
-                batch = file.get_batch(i).select(columns)
+                batch = file.get_batch(i)
                 for start in range(0, batch.num_rows, BATCH_ROWS):
                     yield batch.slice(start, BATCH_ROWS)
 
@@ -213,7 +296,10 @@ class _CsvFile:
     def __init__(self, path: str, shown: str, zipped: bool, reading: Reading, delimiter: str | None):
         self.path, self.shown = path, shown
         self._zipped, self._reading, self._ragged = zipped, reading, ""
-        self._delimiter = reading.delimiter or delimiter or self._found_delimiter()
+        with self._explained():
+            start = self._start()
+            self._encoding = _encoding_of(start, reading.encoding)
+            self._delimiter = reading.delimiter or delimiter or _delimiter_of(start.decode(self._encoding, "replace"))
         self._all_names: list[str] = []
         with self._explained(), self._opened(None, {}) as reader:
             guessed = reader.schema
@@ -273,7 +359,7 @@ class _CsvFile:
 
     def _type(self, name: str, guessed: pa.DataType) -> pa.DataType:
         if pa.types.is_binary(guessed) and name not in self._reading.exclude:
-            raise InputError(f"{self.shown}: column {name!r} is no text in {self._reading.encoding}; {ENCODE}.")
+            raise InputError(f"{self.shown}: column {name!r} is no text in {self._encoding}; {ENCODE}.")
         if name in self._reading.text:
             return pa.string()
         if name in self._reading.numbers:
@@ -284,13 +370,13 @@ class _CsvFile:
         return csv.open_csv(
             pa.input_stream(self.path, compression="gzip" if self._zipped else None),
             # one thread: errors know their row, and the other cores have work of their own
-            csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=self._reading.encoding),
+            csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=self._encoding),
             csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=self._refuse),
             csv.ConvertOptions(include_columns=columns, column_types=types, null_values=MISSING),
         )
 
     def _refuse(self, row: Any) -> str:
-        where = "" if row.number is None else f"row {row.number:,} has "
+        where = "" if row.number is None else f"row {row.number - 1:,} has "  # pyarrow counts the header
         self._ragged = f"{where}{row.actual_columns} values, and the header {row.expected_columns}: {row.text[:80]!r}"
         return "error"
 
@@ -310,9 +396,10 @@ class _CsvFile:
                 ) from error
             found = CONVERSION.search(str(error))
             if isinstance(error, UnicodeError) or "UTF8" in str(error):
-                raise InputError(f"{self.shown} is no text in {self._reading.encoding}; {ENCODE}.") from error
+                raise InputError(f"{self.shown} is no text in {self._encoding}; {ENCODE}.") from error
             if found and int(found["column"]) < len(self._all_names):
-                name, where = self._all_names[int(found["column"])], f" in row {found['row']}" if found["row"] else ""
+                name = self._all_names[int(found["column"])]
+                where = f" in row {int(found['row']) - 1:,}" if found["row"] else ""  # pyarrow counts the header
                 value = repr(found["value"][:40])
                 if name in self._reading.numbers:
                     raise InputError(
@@ -328,11 +415,23 @@ class _CsvFile:
                 ) from error
             raise
 
-    def _found_delimiter(self) -> str:
+    def _start(self) -> bytes:
         opened: Any = gzip.open if self._zipped else open
         with opened(self.path, "rb") as file:
-            header = file.readline(2**20)
-        return max(",;\t|", key=lambda mark: header.count(mark.encode()))
+            return bytes(file.read(HEADER_BYTES))
+
+
+def _encoding_of(start: bytes, said: str) -> str:
+    """The encoding that the first bytes tell, where people say no other than the usual one."""
+    if codecs.lookup(said).name != "utf-8":
+        return said
+    return next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), said)
+
+
+def _delimiter_of(start: str) -> str:
+    """The mark that the header has most of, but for names in quotes."""
+    header = next(iter(re.sub('"[^"]*"', "", start).lstrip("\r\n").splitlines()), "")
+    return max(",;\t|", key=header.count)
 
 
 def _are(pattern: str, texts: pa.Array) -> pa.Array:
@@ -361,7 +460,7 @@ def _reading_of(shown: str) -> Iterator[None]:
     """Errors of pyarrow as one of ours, which names the file."""
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, FileError):
             raise
         if "Empty CSV" in str(error):
@@ -399,6 +498,11 @@ def _expanded(paths: list[Any]) -> list[str]:
             raise FileError(f"{path} does not exist" + (f"; did you mean {folder / near[0]}?" if near else "."))
     if found.count(STANDARD_INPUT) > 1:
         raise InputError("standard input can be read but once.")
+    seen: set[str] = set()
+    for path in found:
+        if (real := os.path.realpath(path)) in seen:
+            raise InputError(f"{path} is given twice, and its rows would count twice; give it once.")
+        seen.add(real)
     return found
 
 
@@ -406,6 +510,14 @@ def _is_table(path: Path) -> bool:
     """Is this a file with a table, and none that is hidden or that a program keeps notes in?"""
     suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
     return bool(suffixes) and suffixes[-1] in FORMATS and not any(part[0] in "._" for part in path.parts)
+
+
+def check_columns(wanted: Iterable[str], names: list[str]) -> None:
+    """Are there all of these columns?"""
+    there = set(names)
+    for name in wanted:
+        if name not in there:
+            check_column(name, names)
 
 
 def check_column(name: str, names: list[str]) -> None:
@@ -419,12 +531,14 @@ def check_column(name: str, names: list[str]) -> None:
 def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
     """The columns that all files have, but for those excluded; an error if they differ in names or kinds."""
     first = files[0]
-    twice = next((name for name in first.schema.names if first.schema.names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{first.shown} has two columns called {twice!r}; rename one of them.")
+    for file in files:
+        counts = Counter(name for name in file.schema.names if name not in exclude)
+        twice = next((name for name, n in counts.items() if n > 1), None)
+        if twice is not None:
+            raise InputError(f"{file.shown} has two columns called {twice!r}; rename one of them.")
     types = {f.name: _plain_type(f.type) for f in first.schema if f.name not in exclude}
     for file in files[1:]:
-        names = [name for name in file.schema.names if name not in exclude]
+        names = dict.fromkeys(name for name in file.schema.names if name not in exclude)
         apart = [(f"lacks {n!r}", n) for n in types if n not in names] + [
             (f"has {n!r} besides", n) for n in names if n not in types
         ]

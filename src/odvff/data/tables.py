@@ -267,7 +267,8 @@ def _plain(value: Any, name: str) -> Any:
     """A label that a file can hold: text, a boolean, or a number; None for NaN."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float):
+    if isinstance(value, float | Decimal):
+        value = float(value)
         return None if value != value else (int(value) if value.is_integer() else value)
     if value is None or isinstance(value, str | bool | int):
         return value
