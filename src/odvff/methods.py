@@ -42,6 +42,7 @@ from odvff.rows import MemoryRows, RowSource
 from odvff.statistics import collect
 from odvff.statistics.resumable import collect_rows
 from odvff.terms import Sum, Term
+from odvff.threads import one_blas_thread
 
 if TYPE_CHECKING:  # JAX is imported where it is needed
     from odvff.inference.sites import SiteFit
@@ -139,6 +140,7 @@ def fit_method(
     return fit_rows(method, MemoryRows(X, y, seed=options.seed), design, options, progress=progress)
 
 
+@one_blas_thread()
 def fit_rows(
     method: str,
     rows: RowSource,
@@ -182,6 +184,7 @@ def fit_rows(
     return problem.stochastic(terms, report, gamma=method == "odvgp")
 
 
+@one_blas_thread()
 def choose_terms(rows: RowSource, design: Design, options: Options) -> tuple[Sum, list[str]]:
     """The Fourier terms that a fit to these rows would have, and in words how they were chosen."""
     return _Problem(rows, design, options, None, None, 0.0, silent, NO_JOURNAL).fourier_terms()

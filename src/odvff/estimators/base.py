@@ -28,6 +28,7 @@ from odvff.methods import NO_JOURNAL, Named, Options, check_method, fit_rows
 from odvff.model import Effect, Model, Output
 from odvff.progress import Progress, Step, silent
 from odvff.rows import MemoryRows, merged
+from odvff.threads import one_blas_thread
 
 CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
@@ -195,6 +196,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
                 stacklevel=5,
             )
 
+    @one_blas_thread()
     def _output(self, named: Named, X: Any, weights: Any | None, outcome: Outcome, label: Any) -> Output:
         """The output of a fit, centred on these rows."""
         q, name = named.fit.posterior, outcome.likelihood
