@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from odvff.threads import one_blas_thread
+
 FOLDER = Path(__file__).parent / "results"
 
 
@@ -66,7 +68,8 @@ def run(experiment: Experiment, repeats: int | None, only: str, say: Callable[[s
     say(f"{experiment.name}: {len(todo)} runs to do, about {left:.0f} minutes")
     for i, (cell, seed) in enumerate(todo, 1):
         began = time.perf_counter()
-        measured = cell.run(seed)
+        with one_blas_thread():
+            measured = cell.run(seed)
         seconds = time.perf_counter() - began
         results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1)})
         left -= cell.minutes
