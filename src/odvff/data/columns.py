@@ -25,6 +25,7 @@ QUANTILES = (0.005, 0.995)
 BINS = 40
 LARGEST = 1e300  # values beyond have differences that leave float64
 FEW_VALUES = 20
+PLAIN_NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?"  # text that says the same as a number; float64 tells them apart
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
+from odvff.data.columns import PLAIN_NUMBER
 from odvff.errors import FileError, InputError
 
 FORMATS = {
@@ -55,7 +56,6 @@ CONVERSION = re.compile(
     re.DOTALL,
 )
 ANY_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-PLAIN_NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?"  # float64 tells them apart
 LEADING_ZEROS = "0[0-9]+"
 TRUE_OR_FALSE = "true|True|TRUE|false|False|FALSE"
 SLIP_SHARE, SLIP_NUMBERS = 0.9, 5

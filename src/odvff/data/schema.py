@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from odvff.data.columns import (
+    PLAIN_NUMBER,
     Category,
     Column,
     Numeric,
@@ -26,7 +27,6 @@ from odvff.rows import key_generator, smallest_keys
 SAMPLE_ROWS = 50_000
 MOST_LEVELS = 10_000
 INTERCEPT = "intercept"
-PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 TRUTH = {"0": False, "1": True, "false": False, "true": True}
 
 
@@ -323,7 +323,7 @@ def _cast(label: Any, known: set[str]) -> Any:
     """A label as one of the known sorts, where nothing is lost: files of one table store the same in several ways."""
     if "number" in known and isinstance(label, bool):
         return int(label)
-    if "number" in known and PLAIN_NUMBER.fullmatch(label):
+    if "number" in known and re.fullmatch(PLAIN_NUMBER, label):
         number = float(label)
         return int(number) if number.is_integer() else number
     if "bool" in known:
