@@ -10,8 +10,8 @@ import pytest
 
 from odvff import ODVFFClassifier, ODVFFRegressor
 from odvff.data import FileSource, TableFiles
+from odvff.data.csv_file import Reading
 from odvff.data.file_source import SAMPLE_ROWS, ahead, row_hashes
-from odvff.data.files import Reading
 from odvff.errors import InputError
 
 

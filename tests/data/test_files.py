@@ -17,7 +17,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from odvff.data.files import Reading, TableFiles, check_columns
+from odvff.data.csv_file import Reading
+from odvff.data.files import TableFiles, check_columns
 from odvff.errors import FileError, InputError, OdvffError
 
 

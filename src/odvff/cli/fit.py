@@ -11,8 +11,9 @@ import odvff
 from odvff.cli.places import check_output
 from odvff.cli.quality import measure, quality_text, warn_of_rows
 from odvff.cli.terminal import Terminal, table
+from odvff.data.csv_file import Reading
 from odvff.data.file_source import FileSource
-from odvff.data.files import STANDARD_INPUT, Reading, TableFiles, check_column
+from odvff.data.files import STANDARD_INPUT, TableFiles, check_column, check_usable
 from odvff.errors import FileError, InputError
 from odvff.estimators.summary import COLUMNS, summarise
 from odvff.journal import EVERY, FolderJournal
@@ -132,6 +133,7 @@ def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
     import pyarrow as pa
 
     kind = files.schema.field(options.target).type
+    check_usable(options.target, kind)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
         _refuse_numbers_with_a_slip(_peek(files, options.target, MANY_VALUES), options.target)
         terminal.say(f"classification, as the target {options.target!r} holds text (--task regression refuses that)")
@@ -139,7 +141,7 @@ def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
     if pa.types.is_boolean(kind):
         terminal.say(f"classification, as the target {options.target!r} is true or false")
         return "classification"
-    if pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+    if pa.types.is_temporal(kind):
         raise InputError(f"the target {options.target!r} is of type {kind}, which is neither a number nor a class.")
     values = _peek(files, options.target, FEW_CLASSES)
     values = {v for v in values if v == v and abs(v) != float("inf")}

@@ -1,13 +1,15 @@
 """How good a model is on rows of files, and that as text."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from odvff.cli.terminal import Terminal, table
+from odvff.data.csv_file import Reading
 from odvff.data.file_source import FileSource
-from odvff.data.files import Reading, TableFiles
+from odvff.data.files import TableFiles
 from odvff.data.tables import FrameTable
 from odvff.errors import InputError
 from odvff.evaluation import Evaluation, Evaluator
@@ -77,7 +79,8 @@ def evaluated(
     model = estimator.model_
     labels = hasattr(estimator, "classes_")
     if labels and any(isinstance(c, str) for c in estimator.classes_.tolist()):
-        reading = Reading(reading.delimiter, reading.encoding, reading.labels | {target or model.target})
+        name = {target or model.target}
+        reading = replace(reading, labels=reading.labels | name, text=reading.text | name)
     source = FileSource(
         TableFiles(data, reading),
         target or model.target,
