@@ -78,7 +78,12 @@ class FolderJournal:
         return (arrays, words["words"]) if words.get("fingerprint") == self._fingerprint else None
 
     def write(self, stage: str, arrays: dict[str, Any], words: dict[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(
+                f"the folder {self.folder} cannot be made: {error.strerror}; choose another place."
+            ) from error
         files.write(self.path(stage), KIND, arrays, {"fingerprint": self._fingerprint, "words": words})
 
     def due(self) -> bool:
