@@ -5,6 +5,7 @@ import pytest
 
 from odvff import Fourier, Matern, Term
 from odvff.design import Design, NumericPart
+from odvff.errors import FileError
 from odvff.inference.sites import fit_sites
 from odvff.journal import FolderJournal
 from odvff.likelihoods.named import make_likelihood
@@ -51,6 +52,16 @@ def test_a_journal_gives_back_what_it_was_given_to_the_same_run_only(tmp_path, j
     journal.clear()
     assert not (tmp_path / "run").exists()
     journal.clear()
+
+
+def test_an_entry_that_cannot_be_written_leaves_no_folder(tmp_path, journal, monkeypatch):
+    def full(*_):
+        raise FileError("no space left")
+
+    monkeypatch.setattr("odvff.journal.files.write", full)
+    with pytest.raises(FileError, match="no space left"):
+        journal.write("stage", {}, {})
+    assert not (tmp_path / "run").exists()
 
 
 def terms():

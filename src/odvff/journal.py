@@ -4,6 +4,7 @@ Stages write plain arrays and words under a name, whole or not at all. A journal
 (files, options, versions) must be the same, or nothing in it is used.
 """
 
+import contextlib
 import json
 import shutil
 import time
@@ -84,7 +85,12 @@ class FolderJournal:
             raise FileError(
                 f"the folder {self.folder} cannot be made: {error.strerror}; choose another place."
             ) from error
-        files.write(self.path(stage), KIND, arrays, {"fingerprint": self._fingerprint, "words": words})
+        try:
+            files.write(self.path(stage), KIND, arrays, {"fingerprint": self._fingerprint, "words": words})
+        except FileError:
+            with contextlib.suppress(OSError):  # a folder without an entry is nothing to go on with
+                self.folder.rmdir()
+            raise
 
     def due(self) -> bool:
         now = time.monotonic()
