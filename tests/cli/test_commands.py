@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -310,11 +311,29 @@ def test_wrong_names_are_one_message(folder, tmp_path):
     assert not (tmp_path / "m.odvff").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may do anything")
+# the superuser may do anything, unless it gives up the right to
+MAY = "-dac_override,-dac_read_search"
+UNPRIVILEGED = ("setpriv", f"--bounding-set={MAY}", f"--inh-caps={MAY}") if os.geteuid() == 0 else ()
+
+
+@pytest.mark.skipif(bool(UNPRIVILEGED) and not shutil.which("setpriv"), reason="the superuser needs setpriv for this")
 def test_no_permission(folder, tmp_path):
-    closed = tmp_path / "closed"
+    closed, secret = tmp_path / "closed", tmp_path / "secret.csv"
     closed.mkdir(mode=0o500)
-    assert "cannot be written" in said("predict", folder / "y.odvff", folder / "t.csv", "-o", closed / "p.csv", code=4)
+    secret.write_text("x,y\n1,2\n")
+    secret.chmod(0)
+    model, data = folder / "y.odvff", folder / "t.csv"
+    for arguments, message in (
+        (("predict", model, data, "-o", closed / "p.csv"), f"{closed / 'p.csv'} cannot be written: Permission denied"),
+        (("fit", data, "-t", "y", "-x", "id,kind", "-m", closed / "m.odvff"), "cannot be made: Permission denied"),
+        (("fit", secret, "-t", "y", "-m", tmp_path / "m.odvff"), f"{secret} cannot be read: Permission denied"),
+    ):
+        command = [*UNPRIVILEGED, sys.executable, "-m", "odvff", *map(str, arguments), "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert not list(closed.iterdir())
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
