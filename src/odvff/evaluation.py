@@ -19,6 +19,7 @@ from sklearn.utils.validation import column_or_1d
 
 from odvff import metrics
 from odvff.errors import FileError, InputError
+from odvff.words import number, whole
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
 LEVELS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.99)
@@ -347,15 +348,15 @@ def _checked(words: dict[str, Any]) -> Evaluation:
         raise ValueError("its labels do not go with the task")
     evaluation = Evaluation(
         task,
-        _whole(words["n_rows"], at_least=1),
-        {name: _number(value) for name, value in values.items()},
+        whole(words["n_rows"], at_least=1),
+        {name: number(value) for name, value in values.items()},
         tuple(_pair(v, _proportion, _proportion) for v in _list(words["calibration"], len(LEVELS))),
         tuple(_proportion(v) for v in _list(words["pit"], PIT_BINS)),
-        tuple(_pair(v, _number, _number) for v in _list(words["residuals"], SAMPLE_ROWS)),
+        tuple(_pair(v, number, number) for v in _list(words["residuals"], SAMPLE_ROWS)),
         tuple(_band(v) for v in _list(words["residual_bands"], BANDS)),
         labels,
         tuple(_reliability(v, labels) for v in _list(words["reliability"], MOST_RELIABILITY)),
-        tuple(tuple(_whole(n) for n in _list(row)) for row in _list(words["confusion"], MOST_CONFUSION)),
+        tuple(tuple(whole(n) for n in _list(row)) for row in _list(words["confusion"], MOST_CONFUSION)),
     )
     if any(len(row) != len(labels) for row in evaluation.confusion) or len(evaluation.confusion) not in (
         0,
@@ -380,7 +381,7 @@ def _pair(value: Any, first: Any, second: Any) -> tuple[float, float]:
 
 
 def _band(value: Any) -> tuple[float, ...]:
-    numbers = tuple(_number(v) for v in _list(value))
+    numbers = tuple(number(v) for v in _list(value))
     if len(numbers) != 1 + len(QUANTILES):
         raise ValueError("a band of residuals has the wrong length")
     return numbers
@@ -395,32 +396,20 @@ def _reliability(value: Any, labels: tuple[Any, ...]) -> Reliability:
     bins = []
     for one in _list(value["bins"], RELIABILITY_BINS):
         p, share, rows = _list(one)
-        bins.append((_proportion(p), _proportion(share), _whole(rows)))
+        bins.append((_proportion(p), _proportion(share), whole(rows)))
     return Reliability(label, tuple(bins))
 
 
 def _label(value: Any) -> Any:
     if isinstance(value, float):
-        return _number(value)
+        return number(value)
     if not isinstance(value, str | bool | int):
         raise ValueError(f"{str(value)[:40]!r} is no label")
     return value
 
 
-def _whole(value: Any, at_least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ValueError(f"{str(value)[:40]!r} is no whole number from {at_least} up")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise ValueError(f"{str(value)[:40]!r} is no finite number")
-    return float(value)
-
-
 def _proportion(value: Any) -> float:
-    number = _number(value)
-    if not 0 <= number <= 1:
-        raise ValueError(f"{number:g} is no share: not between 0 and 1")
-    return number
+    share = number(value)
+    if not 0 <= share <= 1:
+        raise ValueError(f"{share:g} is no share: not between 0 and 1")
+    return share

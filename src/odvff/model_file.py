@@ -27,6 +27,7 @@ from odvff.methods import INFERENCE
 from odvff.model import Model, Output
 from odvff.posterior import Posterior
 from odvff.terms import Sum, Term
+from odvff.words import number, text, whole
 
 KIND = "model"
 PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -182,11 +183,11 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
     outputs = tuple(_output(words, f"{i}.", arrays, schema.width) for i, words in enumerate(_list(header["outputs"])))
     if not outputs:
         raise FileError("it has no output.")
-    structure, method, inference = (_text(header[name]) for name in ("structure", "method", "inference"))
+    structure, method, inference = (text(header[name]) for name in ("structure", "method", "inference"))
     if structure not in STRUCTURES or inference not in INFERENCE.get(method, ()):
         raise FileError(f"it was made by an unknown method: {method[:40]!r}, {inference[:40]!r}, {structure[:40]!r}.")
     estimator = made(**parameters)
-    n_rows, target = _whole(header["n_rows"]), _text(header["target"])
+    n_rows, target = whole(header["n_rows"]), text(header["target"])
     estimator.model_ = Model(schema, structure, method, inference, n_rows, outputs, target)
     estimator.n_features_in_ = len(schema.columns)
     if header["named_columns"] is True:
@@ -195,7 +196,7 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
     if made is ODVFFClassifier:
         classes = _list(header["classes"])
         allowed = CLASSIFICATION
-        estimator.classes_ = _classes(classes, _text(header["classes_type"]))
+        estimator.classes_ = _classes(classes, text(header["classes_type"]))
         labels = [(type(o.label), o.label) for o in outputs]
         if labels != [(type(c), c) for c in (classes[1:] if len(classes) == 2 else classes)]:
             raise FileError("its classes and outputs do not go together.")
@@ -242,11 +243,11 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Outp
     root[np.triu_indices(n)] = packed
     root = root if words["root"] == "upper" else root.T
     q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
-    name = _text(words["likelihood"])
+    name = text(words["likelihood"])
     if name not in REGRESSION + CLASSIFICATION:
         raise FileError(f"it has the unknown likelihood {name[:40]!r}.")
-    parameters = {key: _number(words["likelihood_parameters"][key]) for key in PARAMETERS.get(name, ())}
-    scale = _number(words["scale"])
+    parameters = {key: number(words["likelihood_parameters"][key]) for key in PARAMETERS.get(name, ())}
+    scale = number(words["scale"])
     if scale <= 0 or any(value <= 0 for value in parameters.values()):
         raise FileError("a scale in it is not positive.")
     history, scores = arrays[prefix + "history"], arrays[prefix + "scores"]
@@ -255,14 +256,14 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Outp
     return Output(
         words["label"],
         q,
-        Outcome(name, parameters, _number(words["shift"]), scale),
+        Outcome(name, parameters, number(words["shift"]), scale),
         _centre(q, prefix, arrays, width),
-        _number(words["bound"]),
+        number(words["bound"]),
         tuple(history.tolist()),
         tuple((int(step), float(score)) for step, score in scores),
         words["converged"] is True,
-        _text(words["message"]),
-        tuple(_text(line) for line in _list(words["report"])),
+        text(words["message"]),
+        tuple(text(line) for line in _list(words["report"])),
     )
 
 
@@ -295,12 +296,12 @@ def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Ce
 
 def _term(words: Any, prefix: str, arrays: dict[str, Any], most: int, width: int) -> Term:
     columns = words["columns"]
-    if columns is not None and any(_whole(c) >= width for c in _list(columns)):
+    if columns is not None and any(whole(c) >= width for c in _list(columns)):
         raise FileError("a term in it reads a column that is not there.")
     features, kind = words["features"], words["features"]["kind"]
     made: Any
     if kind == "points":
-        made = InducingPoints(arrays[prefix + "locations"], _number(features["jitter"]))
+        made = InducingPoints(arrays[prefix + "locations"], number(features["jitter"]))
         _most(len(made.locations), most)
     elif kind == "kronecker":
         made = Kronecker(tuple(_fourier(f, most) for f in _list(features["factors"])))
@@ -308,13 +309,13 @@ def _term(words: Any, prefix: str, arrays: dict[str, Any], most: int, width: int
         made = Levels(_most(features["n_levels"], most))
     else:
         made = _fourier(features, most)
-    return Term(_kernel(words["kernel"]), made, None if columns is None else tuple(columns), _text(words["name"]))
+    return Term(_kernel(words["kernel"]), made, None if columns is None else tuple(columns), text(words["name"]))
 
 
 def _fourier(words: Any, most: int) -> Fourier:
     if words["kind"] != "fourier":
         raise FileError(f"it has unknown features, {str(words['kind'])[:40]!r}.")
-    low, high = (_number(end) for end in words["interval"])
+    low, high = (number(end) for end in words["interval"])
     return Fourier(_most(words["n_harmonics"], most), (low, high), words["completion"] is True)
 
 
@@ -324,15 +325,15 @@ def _kernel(words: Any, depth: int = 0) -> Any:
         factors = tuple(_kernel(w, 1) for w in _list(words["factors"]))
         return Additive(factors) if kind == "additive" else Separable(factors)
     if kind == "categorical":
-        return Categorical(_number(words["variance"]))
+        return Categorical(number(words["variance"]))
     if kind == "matern":
-        return Matern(*(_number(words[name]) for name in ("smoothness", "lengthscale", "variance")))
+        return Matern(*(number(words[name]) for name in ("smoothness", "lengthscale", "variance")))
     raise FileError(f"it has an unknown kernel, {str(kind)[:40]!r}.")
 
 
 def _most(value: Any, most: int) -> int:
     """A number of harmonics, levels or points: the mean has an entry for each, so made-up ones cost no memory."""
-    n = _whole(value)
+    n = whole(value)
     if n > most:
         raise FileError(f"a term in it has {n} harmonics or levels (or points), and the mean {most} entries.")
     return n
@@ -345,22 +346,4 @@ def _is_scalar(value: Any) -> bool:
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise FileError(f"a list is missing; there is {str(value)[:40]!r}.")
-    return value
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise FileError(f"{str(value)[:40]!r} is no whole number.")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise FileError(f"{str(value)[:40]!r} is no finite number.")
-    return float(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise FileError(f"{str(value)[:40]!r} is no text.")
     return value

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import FileError, InputError
+from odvff.words import number, text
 
 FAR = 1e12
 QUANTILES = (0.005, 0.995)
@@ -174,8 +175,8 @@ def from_words(words: Any) -> Column:
     if not isinstance(words, dict) or words.get("kind") not in ("numeric", "category"):
         raise FileError("a column in the file is neither numeric nor a category.")
     try:
-        counts = tuple(_number(c) for c in words["counts"])
-        name = _text(words["name"])
+        counts = tuple(number(c) for c in words["counts"])
+        name = text(words["name"])
         if words["kind"] == "category":
             levels = tuple(words["levels"])
             if not all(v is None or isinstance(v, str | bool | int | float) for v in levels):
@@ -183,7 +184,7 @@ def from_words(words: Any) -> Column:
             if len(counts) != len(levels) or len({_key(v) for v in levels}) != len(levels) or not levels:
                 raise ValueError("levels and counts disagree")
             return Category(name, levels, counts)
-        low, high, least, most, middle = (_number(words[k]) for k in ("low", "high", "least", "most", "middle"))
+        low, high, least, most, middle = (number(words[k]) for k in ("low", "high", "least", "most", "middle"))
         if not (low < high and least <= most and low <= middle <= high):
             raise ValueError("the box or the range is empty")
         return Numeric(
@@ -191,15 +192,3 @@ def from_words(words: Any) -> Column:
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FileError(f"a column in the file is damaged: {error!r}.") from error
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise ValueError(f"{value!r} is no finite number")
-    return float(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")
-    return value

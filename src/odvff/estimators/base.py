@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -86,6 +86,24 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return table, y, None if (weights == 1).all() else weights
 
     # fitting
+
+    def fit_source(self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL) -> Self:
+        """Learn from files, chunk by chunk (`odvff.data.FileSource`): the same fit as to their rows in memory.
+
+        `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
+        """
+        self._check_likelihood()
+        self._fit(source, progress, journal)
+        self._know_columns()
+        return self
+
+    def _check_likelihood(self) -> None:
+        """Is the likelihood one of this estimator's?"""
+        raise NotImplementedError
+
+    def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> Self:
+        """Learn the schema, the posteriors and the model of a source."""
+        raise NotImplementedError
 
     def _options(self, inference: str) -> Options:
         """The arguments of the constructor, checked, in the words of `odvff.methods`."""

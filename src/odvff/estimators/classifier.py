@@ -16,7 +16,7 @@ from odvff.likelihoods.named import CLASSIFICATION
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL
 from odvff.model import Model
-from odvff.progress import Progress, silent
+from odvff.progress import Progress
 
 MOST_CLASSES = 200
 
@@ -105,18 +105,6 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         check_consistent_length(np.empty((table.n_rows, 1)), y)
         table, y, weights = self._weighted(table, y, sample_weight)
         return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
-
-    def fit_source(
-        self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL
-    ) -> "ODVFFClassifier":
-        """Learn from files, chunk by chunk (`odvff.data.FileSource`): the same fit as to their rows in memory.
-
-        `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
-        """
-        self._check_likelihood()
-        self._fit(source, progress, journal)
-        self._know_columns()
-        return self
 
     def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> "ODVFFClassifier":
         classes: list[Any] = []

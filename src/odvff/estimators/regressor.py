@@ -22,7 +22,7 @@ from odvff.likelihoods.named import REGRESSION
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL, Named, choose_terms
 from odvff.model import Model
-from odvff.progress import Progress, Step, silent
+from odvff.progress import Progress, Step
 from odvff.rows import MemoryRows
 
 MIDDLE_ROWS = 20_000
@@ -111,18 +111,6 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         name = name_of(y)
         table, y, weights = self._checked(X, y, sample_weight, reset=True)
         return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
-
-    def fit_source(
-        self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL
-    ) -> "ODVFFRegressor":
-        """Learn from files, chunk by chunk (`odvff.data.FileSource`): the same fit as to their rows in memory.
-
-        `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
-        """
-        self._check_likelihood()
-        self._fit(source, progress, journal)
-        self._know_columns()
-        return self
 
     def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> "ODVFFRegressor":
         moments = TargetMoments(counts=self.likelihood == "poisson")
