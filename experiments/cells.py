@@ -55,8 +55,20 @@ class Results:
         self._kept.setdefault(cell, {})[str(seed)] = measured
         self.path.parent.mkdir(exist_ok=True)
         new = self.path.with_suffix(".part")
-        new.write_text(json.dumps(self._kept, indent=1, sort_keys=True) + "\n")
+        new.write_text(_one_run_a_line(self._kept))
         os.replace(new, self.path)
+
+
+def _one_run_a_line(kept: dict[str, dict[str, Any]]) -> str:
+    """JSON whose changes can be read: a line for each run."""
+    cells = []
+    for name in sorted(kept):
+        runs = (
+            f"  {json.dumps(seed)}: {json.dumps(kept[name][seed], sort_keys=True)}"
+            for seed in sorted(kept[name], key=int)
+        )
+        cells.append(f" {json.dumps(name)}: {{\n" + ",\n".join(runs) + "\n }")
+    return "{\n" + ",\n".join(cells) + "\n}\n"
 
 
 def run(experiment: Experiment, repeats: int | None, only: str, say: Callable[[str], None]) -> None:

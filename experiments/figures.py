@@ -322,7 +322,8 @@ def show_banana(results: Results) -> str:
         if not runs:
             continue
         p = np.array(runs[0]["p"]).reshape(SIDE, SIDE)
-        ax.contourf(grid[..., 0], grid[..., 1], p, levels=np.linspace(0, 1, 11), cmap="RdBu_r", alpha=0.5)
+        filled = ax.contourf(grid[..., 0], grid[..., 1], p, levels=np.linspace(0, 1, 11), cmap="RdBu_r", alpha=0.5)
+        filled.set_rasterized(True)
         ax.contour(grid[..., 0], grid[..., 1], p, levels=[0.5], colors="k", linewidths=1.2)
         if exact and method != "exact":
             q = np.array(exact[0]["p"]).reshape(SIDE, SIDE)
