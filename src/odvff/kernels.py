@@ -137,11 +137,11 @@ PLAIN = (Matern, Categorical, Separable, Additive)
 
 def covariance(kernel: Any, X: Array, Z: Array) -> Array:
     """k(X, Z), of shape (N, M), for a plain kernel or any of GPJax's."""
+    if isinstance(kernel, PLAIN):
+        return kernel.covariance(X, Z)
     X, Z = matrix(X, "X"), matrix(Z, "Z", n_columns=None)
     if X.shape[1] != Z.shape[1]:
         raise InputError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}; both must have the kernel's columns.")
-    if isinstance(kernel, PLAIN):
-        return kernel.covariance(X, Z)
     read = columns(kernel, X.shape[1])
     plain = _plain(kernel)
     if plain is not None and len(read) == 1:

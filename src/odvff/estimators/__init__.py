@@ -1,6 +1,9 @@
 """scikit-learn estimators: three lines from a table to a model."""
 
-from odvff.estimators.classifier import ODVFFClassifier
-from odvff.estimators.regressor import ODVFFRegressor
+from odvff.deferred import deferred
+
+with deferred("numpy.f2py", "numpy.testing", "pandas", "scipy.stats"):
+    from odvff.estimators.classifier import ODVFFClassifier
+    from odvff.estimators.regressor import ODVFFRegressor
 
 __all__ = ["ODVFFClassifier", "ODVFFRegressor"]

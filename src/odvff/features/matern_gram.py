@@ -93,29 +93,33 @@ def gram(n_harmonics: int, order: int, mu: Array, variance: Array, completion: b
 
 
 def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
-    """The parts for B_0 … B_degree, analytic in μ: it may be a NumPy number, real or complex, or a JAX tracer."""
+    """The parts for B_0 … B_degree, analytic in μ: it may be a NumPy number, real or complex, or a JAX tracer.
+
+    An array of many μ gives all their parts at once, in the leading dimensions.
+    """
     s, xp = order, namespace(mu)
+    mu = xp.asarray(mu)[..., None]
     theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
     states = harmonic_states(n_harmonics, s)
     rho = 1 / (NOISE_DENSITY[s] * mu ** (2 * s - 1))
     # P^{½} = diag(μ^{−r}) chol(P₁): boundary states times this are the low-rank part
-    precision_root = (1 / mu ** np.arange(s))[:, None] * _precision_root(s)
+    precision_root = (1 / mu ** np.arange(s))[..., None] * _precision_root(s)
     diagonal = 0.5 * rho * (mu**2 + theta**2) ** s
     # q_0 for each polynomial; T = ρ (q_0 q_0ᵀ + A H Aᵀ)
     k = np.arange(degree + 1)
     q0 = np.array([comb(s, j) * factorial(j) for j in range(degree + 1)]) * mu ** (s - k)
-    A = _coefficients(s, mu, degree)
-    t = xp.sqrt(rho) * concatenate([q0[:, None], A @ _zeta_root(n_harmonics, s)], axis=1)
+    A = _coefficients(s, mu[..., None], degree)
+    t = xp.sqrt(rho)[..., None] * concatenate([q0[..., None], A @ _zeta_root(n_harmonics, s)], axis=-1)
     # c_m = q_m/(μ+iθ_m)^s with q_m = −k! μ^{s−k} Σ_{r<k} C(s,r) z^{r−k}, z = iθ_m/μ
-    c = harmonic_rows(_eliminated(s, degree), theta / mu, s) / (mu ** np.arange(degree + 1))[:, None]
+    c = harmonic_rows(_eliminated(s, degree), theta / mu, s) / (mu**k)[..., None]
     # the state of R_k at a: that of B_k less that of its harmonics
     V = (_bernoulli_states(degree, s) - c @ states) @ precision_root
-    return Parts(concatenate([diagonal, diagonal]), states @ precision_root, c, t, V)
+    return Parts(concatenate([diagonal, diagonal], axis=-1), states @ precision_root, c, t, V)
 
 
-def with_rates(parts_at: Callable[[Any], Parts], mu: float) -> tuple[Parts, Parts]:
-    """Parts at μ and their derivatives, by a complex step."""
-    shifted = parts_at(np.complex128(complex(mu, STEP)))
+def with_rates(parts_at: Callable[[Any], Parts], mu: Any) -> tuple[Parts, Parts]:
+    """Parts at μ (or at many) and their derivatives, by a complex step."""
+    shifted = parts_at(np.asarray(mu) + 1j * STEP)
     names = [f.name for f in fields(Parts)]
     return (
         Parts(*(np.ascontiguousarray(getattr(shifted, name).real) for name in names)),
@@ -133,8 +137,8 @@ def harmonic_rows(table: np.ndarray, y: Array, s: int) -> Array:
     powers = [y**-s]  # of y, from −s to 2s−1
     for _ in range(3 * s - 1):
         powers.append(powers[-1] * y)
-    rows = table @ namespace(y).stack(powers) / (1 + y * y) ** s
-    return rows.reshape(len(table) // 2, 2 * y.shape[0])
+    rows = table @ namespace(y).stack(powers, axis=-2) / ((1 + y * y) ** s)[..., None, :]
+    return rows.reshape(*y.shape[:-1], len(table) // 2, 2 * y.shape[-1])
 
 
 def harmonic_table(numerators: list[dict[int, int]], s: int) -> np.ndarray:

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from odvff.arrays import Array, concatenate, is_traced, namespace
+from odvff.arrays import Array, concatenate, namespace
 from odvff.checks import matrix
 from odvff.features.fourier import Fourier, harmonics
-from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_rows, harmonic_table, parts, with_rates
+from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_rows, harmonic_table, parts
 from odvff.kernels import Matern, matern
 from odvff.linalg import Bordered, DiagonalPlusLowRank
 
@@ -51,8 +51,7 @@ class OrthogonalFourier:
         """⟨φ̂_i, φ̂_j⟩."""
         k = matern(kernel)
         F, s = self.fourier.n_harmonics, k.order
-        mu = k.rate * self.fourier.length
-        p = orthogonal_parts(F, s, mu) if is_traced(mu) else parts_and_rates(F, s, float(mu))[0]
+        p = orthogonal_parts(F, s, k.rate * self.fourier.length)
         sigma = namespace(p.t, k.variance).sqrt(k.variance)
         n = np.concatenate([[1.0], norms(F, s)])
         core = DiagonalPlusLowRank(p.diagonal / k.variance, p.U / sigma)
@@ -88,16 +87,11 @@ def fill_inside(t: Array, n_harmonics: int, order: int, out: Array) -> None:
 
 
 def orthogonal_parts(n_harmonics: int, order: int, mu: Array) -> Parts:
-    """The parts of the Gram matrix with the coefficients c that belong to R̂ (scaled by n_k)."""
-    s, y = order, 2 * np.pi * np.arange(1, n_harmonics + 1) / mu
-    c = harmonic_rows(_rest(s), y, s) / (mu ** np.arange(s + 1))[:, None]
+    """The parts of the Gram matrix with the coefficients c that belong to R̂ (scaled by n_k), for one μ or many."""
+    s, each = order, namespace(mu).asarray(mu)[..., None]
+    c = harmonic_rows(_rest(s), 2 * np.pi * np.arange(1, n_harmonics + 1) / each, s)
+    c = c / (each ** np.arange(s + 1))[..., None]
     return replace(parts(n_harmonics, s, mu, degree=s), c=c)
-
-
-@lru_cache(maxsize=256)
-def parts_and_rates(n_harmonics: int, order: int, mu: float) -> tuple[Parts, Parts]:
-    """The parts and their derivatives in μ, kept: a bound asks for the former, and then its gradient for the latter."""
-    return with_rates(lambda mu: orthogonal_parts(n_harmonics, order, mu), mu)
 
 
 @lru_cache(maxsize=8)

@@ -1,28 +1,24 @@
-"""What one term contributes to the gradient of the collapsed bound: its hyper-parameters, and tr(C⁻¹ dK C⁻ᵀ M).
+"""A term as the optimiser of the collapsed bound sees it: its hyper-parameters, and the columns that it is made of.
 
 Hyper-parameters are logarithms: for a Fourier term (log ℓ, log σ²), for a separable one (log ℓ_1, …, log ℓ_d, log σ²),
-for levels (log σ²). K is proportional to 1/σ², so only lengthscales need work: K(μ) is made of the parts of
-`matern_gram`, whose derivatives come from a complex step. In terms of harmonics h and remainders R, eliminated as the
-factor does it,
-
-    dK = diag(dD) + dP Pᵀ + P dPᵀ + blockdiag(0, dt tᵀ + t dtᵀ) + X G + G Xᵀ,     P = [U; V],  X = [[0, 0], [dc, 0]],
-
-and with Y = C⁻ᵀ M C⁻¹ the trace is a sum of elementwise products.
+for levels (log σ²). K is proportional to 1/σ², so only lengthscales need work (`whitening`); a separable term is the
+Kronecker product of its columns, of which the first has the variance.
 """
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from odvff.errors import InputError
 from odvff.features import Fourier, Kronecker, Levels
-from odvff.features.matern_gram import parts, with_rates
-from odvff.features.orthogonal import OrthogonalFourier, parts_and_rates
+from odvff.features.orthogonal import OrthogonalFourier
+from odvff.inference.whitening import Columns, Kind, columns_at
 from odvff.kernels import Matern, Separable, categorical, matern, separable
-from odvff.linalg import BorderedFactor, Factor, KroneckerFactor
-from odvff.linalg.low_rank import LowRankFactor
-from odvff.terms import Term
+from odvff.linalg.blocks import slices
+from odvff.statistics.basis import orthogonal
+from odvff.terms import Sum, Term
 
 
 @dataclass(frozen=True)
@@ -55,23 +51,14 @@ class Block:
         separable_kernel = isinstance(self.term.features, Kronecker)
         return replace(self.term, kernel=Separable(tuple(kernels)) if separable_kernel else kernels[0])
 
-    def variance(self, parameters: Any) -> float:
-        """k(x,x)."""
-        return float(np.exp(parameters[-1]))
-
-    def traces(self, parameters: Any, factor: Factor, M: Any) -> Any:
-        """tr(C⁻¹ (∂K/∂parameter) C⁻ᵀ M) for every parameter."""
-        if isinstance(self.term.features, Levels):
-            return np.array([-np.trace(M)])
-        kernels = _kernels(self.at(parameters))
-        factors = factor.factors if isinstance(factor, KroneckerFactor) else (factor,)
-        result = []
-        for i, (f, k, C) in enumerate(zip(_columns(self.term), kernels, factors, strict=True)):
-            mu = k.rate * _fourier(f).length
-            # ∂/∂log ℓ = −μ ∂/∂μ; K is that of σ² = 1 divided by k.variance
-            inner = _trace_of_rate(f, k, mu, C, _partial_trace(M, [c.size for c in factors], i))
-            result.append(-mu * inner)
-        return np.array([*result, -np.trace(M)])
+    def columns(self) -> list[tuple[Kind, float]]:
+        """Kind and √(2ν) of every column; none for levels."""
+        features = _columns(self.term)
+        kernels = _kernels(self.term) if features else []
+        return [
+            (Kind(_fourier(f).n_harmonics, k.order, isinstance(f, OrthogonalFourier)), np.sqrt(2 * k.smoothness))
+            for f, k in zip(features, kernels, strict=True)
+        ]
 
     def rates(self, term: Term, X: Any) -> list[Any]:
         """∂Kuf/∂log ℓ_i for rows outside the box, each (|β_t|, N)."""
@@ -114,43 +101,70 @@ def _fourier(features: Any) -> Fourier:
     return features.fourier if isinstance(features, OrthogonalFourier) else features
 
 
+class Blocks:
+    """All terms, and where the hyper-parameters of their columns stand among all: those of each block in turn."""
+
+    def __init__(self, terms: Sum):
+        self.blocks = [Block(orthogonal(term)) for term in terms]
+        counts = [len(block.parameters()) for block in self.blocks]
+        self.variances = np.cumsum(counts) - 1  # where the log variance of each block is
+        self.slices = slices([block.term.Kuu().size for block in self.blocks])
+        columns = [(t, i, *one) for t, block in enumerate(self.blocks) for i, one in enumerate(block.columns())]
+        self._owners = [[c for c, (owner, *_) in enumerate(columns) if owner == t] for t in range(len(self.blocks))]
+        self._kinds = [kind for _, _, kind, _ in columns]
+        self._roots = np.array([root for *_, root in columns])
+        self._lengthscales = np.array([self.variances[t] - counts[t] + 1 + i for t, i, *_ in columns], dtype=int)
+        self._shared = np.array([self.variances[t] for t, *_ in columns], dtype=int)
+        self._first = np.array([i == 0 for _, i, *_ in columns], dtype=bool)
+        self._groups = {kind: [c for c, k in enumerate(self._kinds) if k == kind] for kind in self._kinds}
+
+    def whitened(self, parameters: Any) -> "Whitened":
+        """C⁻¹ of every block at these logarithms of hyper-parameters."""
+        mu = self._roots / np.exp(parameters[self._lengthscales])
+        variance = np.where(self._first, np.exp(parameters[self._shared]), 1.0)
+        stacks = [columns_at(kind, mu[c], variance[c]) for kind, c in self._groups.items()]
+        of_column = {
+            c: inverse
+            for stack, members in zip(stacks, self._groups.values(), strict=True)
+            for c, inverse in zip(members, stack.inverses, strict=True)
+        }
+        inverses = [
+            # levels have no columns, and C⁻¹ = σ I
+            reduce(np.kron, (of_column[c] for c in owned))
+            if owned
+            else np.exp(parameters[self.variances[t]] / 2) * np.eye(s.stop - s.start)
+            for t, (owned, s) in enumerate(zip(self._owners, self.slices, strict=True))
+        ]
+        return Whitened(self, stacks, inverses)
+
+    def traces(self, stacks: list[Columns], Ms: list[Any]) -> Any:
+        """tr(C⁻¹ (∂K/∂parameter) C⁻ᵀ M) for every parameter, M the diagonal blocks."""
+        gradient = np.empty(self.variances[-1] + 1)
+        gradient[self.variances] = [-np.trace(M) for M in Ms]
+        of_column: dict[int, Any] = {}
+        for owned, M in zip(self._owners, Ms, strict=True):
+            sizes = [self._kinds[c].size for c in owned]
+            of_column.update({c: _partial_trace(M, sizes, i) for i, c in enumerate(owned)})
+        for stack, members in zip(stacks, self._groups.values(), strict=True):
+            gradient[self._lengthscales[members]] = stack.traces(np.stack([of_column[c] for c in members]))
+        return gradient
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """C⁻¹ of every block, and what the gradient takes."""
+
+    blocks: Blocks
+    stacks: list[Columns]
+    inverses: list[Any]
+
+    def traces(self, Ms: list[Any]) -> Any:
+        return self.blocks.traces(self.stacks, Ms)
+
+
 def _partial_trace(M: Any, sizes: list[int], keep: int) -> Any:
-    """Σ over all other axes of M on a Kronecker product: tr((I⊗J⊗I) M) = tr(J · this)."""
+    """Σ over all other axes of M on a Kronecker product."""
     before, n, after = int(np.prod(sizes[:keep])), sizes[keep], int(np.prod(sizes[keep + 1 :]))
     if before == after == 1:
         return M
     return np.einsum("aibajb->ij", M.reshape(before, n, after, before, n, after))
-
-
-def _trace_of_rate(features: Any, k: Matern, mu: float, C: Factor, M: Any) -> float:
-    """tr(C⁻¹ (∂K/∂μ) C⁻ᵀ M) for one column."""
-    F, s = _fourier(features).n_harmonics, k.order
-
-    if isinstance(features, OrthogonalFourier):
-        p, d = parts_and_rates(F, s, float(mu))
-    else:
-        p, d = with_rates(lambda mu: parts(F, s, mu, degree=s if features.completion else 0), mu)
-    if isinstance(C, BorderedFactor):
-        half = C.solve_transpose_eliminated(M)
-        Y = C.solve_transpose_eliminated(half.T)
-        h, R = _positions(C)
-    elif isinstance(C, LowRankFactor):  # no completion: the constant is the first of the core
-        half = C.solve_transpose(M)
-        Y = C.solve_transpose(half.T)
-        h, R = np.arange(1, C.size), np.array([0])
-    else:
-        raise TypeError(f"no gradient for a factor of type {type(C).__name__}")
-    P, dP = np.empty((C.size, s)), np.empty((C.size, s))
-    P[h], P[R], dP[h], dP[R] = p.U, p.V, d.U, d.V
-    YP = Y @ P
-    trace = d.diagonal @ np.diagonal(Y)[h] + 2 * np.sum(YP * dP) + 2 * np.sum((Y[np.ix_(R, R)] @ p.t) * d.t)
-    # X G: dc against the rows h, columns R of G Y
-    GY = p.diagonal[:, None] * Y[np.ix_(h, R)] + p.U @ YP[R].T
-    trace += 2 * np.sum(d.c.T * GY)
-    return float(trace / k.variance)
-
-
-def _positions(C: BorderedFactor) -> tuple[Any, Any]:
-    """Where the factor keeps harmonics and remainders."""
-    core, border = C.operator.split(np.arange(C.size))
-    return core, border

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from odvff.errors import FactorizationError
-from odvff.inference.blocks import Block
+from odvff.inference.blocks import Block, Blocks, Whitened
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
 from odvff.terms import Sum
@@ -44,7 +44,7 @@ class CollapsedBound:
     """
 
     def __init__(self, terms: Sum, statistics: Statistics, output: int = 0, *, count: float | None = None):
-        self.blocks = [Block(term) for term in terms]
+        self._blocks = Blocks(terms)
         self.statistics = statistics
         self.gram = statistics.gram
         self.projections = statistics.projections(output)
@@ -53,64 +53,71 @@ class CollapsedBound:
         self.count = self.weight if count is None else count
         self.y_outside = statistics.outside.Y[:, output]
 
-    def split(self, parameters: Any) -> list[Any]:
-        """The parameters of each block."""
-        sizes = [len(block.parameters()) for block in self.blocks]
-        return np.split(parameters[:-1], np.cumsum(sizes)[:-1])
+    @property
+    def blocks(self) -> list[Block]:
+        return self._blocks.blocks
 
     def terms_at(self, parameters: Any) -> Sum:
         """The model with these hyper-parameters."""
-        pairs = zip(self.blocks, self.split(parameters), strict=True)
+        ends = self._blocks.variances + 1
+        pairs = zip(self.blocks, np.split(parameters[:-1], ends[:-1]), strict=True)
         return Sum(tuple(block.at(p) for block, p in pairs))
 
     def __call__(self, parameters: Any) -> Evaluation:
-        per_block = self.split(parameters)
-        noise = float(np.exp(parameters[-1]))
-        terms = self.terms_at(parameters)
-        C = terms.Kuu().factor()
-        inverses = [block.solve(np.eye(block.size)) for block in C.blocks]
-        A, b = _whiten(inverses, C.slices, self.gram), C.solve(self.projections)
+        noise, slices = float(np.exp(parameters[-1])), self._blocks.slices
+        whitened = self._whitened(parameters)
+        A = _whiten(whitened.inverses, slices, self.gram)
+        b = np.concatenate([C @ self.projections[s] for C, s in zip(whitened.inverses, slices, strict=True)])
         rows = self.statistics.outside
-        psi = None
         if len(rows):
+            terms = self.terms_at(parameters)
+            C = terms.Kuu().factor()
             psi = C.solve(terms.Kuf(rows.X))
             A += (psi * rows.weights) @ psi.T
-            b = b + psi @ (rows.weights * self.y_outside)
+            b += psi @ (rows.weights * self.y_outside)
         inverse_root, log_det = _inverse_root(A, noise)
-        n = len(b)
         v = inverse_root.T @ (inverse_root @ b) / noise
 
-        slices = C.slices
-        variances = np.array([block.variance(p) for block, p in zip(self.blocks, per_block, strict=True)])
+        variances = np.exp(parameters[self._blocks.variances])  # k(x,x)
         residuals = self.weight * variances - np.array([np.trace(A[s, s]) for s in slices])
         fit = (self.squares - b @ v) / noise
         left_out = residuals.sum() / noise
         value = -0.5 * (self.count * np.log(2 * np.pi * noise) + log_det + fit + left_out)
 
-        gradient = []
-        for t, (block, p, s) in enumerate(zip(self.blocks, per_block, slices, strict=True)):
-            columns = inverse_root[s.start :, s]  # L⁻¹ is lower triangular
-            M = columns.T @ columns + np.outer(v[s], v[s]) + A[s, s] / noise
-            np.fill_diagonal(M, np.diagonal(M) - 1)
-            g = -0.5 * block.traces(p, C.blocks[t], M)
-            g[-1] -= 0.5 * self.weight * variances[t] / noise
-            gradient.append(g)
-        if psi is not None:
-            self._add_outside(gradient, terms, C, psi, v, inverse_root, noise)
+        gradient = np.empty_like(parameters)
+        gradient[:-1] = -0.5 * whitened.traces([_middle(inverse_root, v, A, noise, s) for s in slices])
+        gradient[self._blocks.variances] -= 0.5 * self.weight * variances / noise
+        if len(rows):
+            gradient[:-1] += self._outside(terms, C, psi, v, inverse_root, noise)
         trace_inverse = np.sum(inverse_root**2)
-        g_noise = 0.5 * (-self.count + n - trace_inverse + fit - v @ v + left_out)
-        return Evaluation(float(value), np.concatenate([*gradient, [g_noise]]), v, inverse_root, residuals)
+        gradient[-1] = 0.5 * (-self.count + len(b) - trace_inverse + fit - v @ v + left_out)
+        return Evaluation(float(value), gradient, v, inverse_root, residuals)
 
-    def _add_outside(
-        self, gradient: list[Any], terms: Sum, C: BlockFactor, psi: Any, v: Any, inverse_root: Any, noise: float
-    ) -> None:
+    def _whitened(self, parameters: Any) -> Whitened:
+        try:
+            return self._blocks.whitened(parameters)
+        except np.linalg.LinAlgError:
+            self.terms_at(parameters).Kuu().factor()  # says which term it is, and what to do
+            raise
+
+    def _outside(self, terms: Sum, C: BlockFactor, psi: Any, v: Any, inverse_root: Any, noise: float) -> Any:
         """tr(∂L/∂A dA) + ∂L/∂b db for dΦ of the rows outside, ∂L/∂A = −[B⁻¹ − K⁻¹ + vvᵀ]/2σ², ∂L/∂b = v/σ²."""
         rows = self.statistics.outside
         G_psi = -(inverse_root.T @ (inverse_root @ psi) - psi + np.outer(v, v @ psi)) / (2 * noise)
         upstream = C.solve_transpose(2 * G_psi + np.outer(v, self.y_outside) / noise) * rows.weights
-        for t, (block, term, s) in enumerate(zip(self.blocks, terms, C.slices, strict=True)):
-            for i, rate in enumerate(block.rates(term, rows.X)):
-                gradient[t][i] += np.sum(upstream[s] * rate)
+        gradient = []
+        for block, term, s in zip(self.blocks, terms, C.slices, strict=True):
+            gradient += [np.sum(upstream[s] * rate) for rate in block.rates(term, rows.X)]
+            gradient.append(0.0)  # of the variance, which the features do not depend on
+        return np.array(gradient)
+
+
+def _middle(inverse_root: Any, v: Any, A: Any, noise: float, s: slice) -> Any:
+    """A diagonal block of M = B̃⁻¹ − I + ṽṽᵀ + Ã/σ²."""
+    columns = inverse_root[s.start :, s]  # L⁻¹ is lower triangular
+    M = columns.T @ columns + np.outer(v[s], v[s]) + A[s, s] / noise
+    M.flat[:: len(M) + 1] -= 1
+    return M
 
 
 def _whiten(inverses: list[Any], slices: list[slice], gram: Any) -> Any:
