@@ -2,17 +2,18 @@
 
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.cells import Cell, Experiment, Results
 from benchmarks.synthetic import scores
 
 from experiments import data, paper
-from experiments.cells import FOLDER, Cell, Experiment, Results
 from odvff import Fourier, InducingPoints, Matern, Term
 from odvff.inference import collapsed_bound, optimal_posterior
 
-PICTURES = FOLDER.parent / "pictures"
+PICTURES = Path(__file__).parent / "pictures"
 
 # one column, no data in the middle
 
@@ -120,7 +121,7 @@ def _save(figure: Any, name: str) -> str:
     PICTURES.mkdir(exist_ok=True)
     path = PICTURES / f"{name}.svg"
     figure.savefig(path, dpi=150, metadata={"Date": None})
-    return f"![{name}]({path.relative_to(FOLDER.parent)})"
+    return f"![{name}]({path.relative_to(PICTURES.parent)})"
 
 
 def _pyplot() -> Any:

@@ -3,8 +3,9 @@
 from functools import partial
 from typing import Any
 
+from benchmarks.cells import Cell, Experiment, Results
+
 from experiments import data, paper, synthetic
-from experiments.cells import Cell, Experiment, Results
 from experiments.ways import Sizes, fit_and_score
 
 STEPS, BATCH = 8000, 500

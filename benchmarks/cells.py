@@ -13,8 +13,6 @@ from typing import Any
 
 from odvff.threads import one_blas_thread
 
-FOLDER = Path(__file__).parent / "results"
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -28,7 +26,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure of the paper."""
+    """Cells that make a table or a figure, and how it is shown."""
 
     name: str
     what: str
@@ -39,9 +37,9 @@ class Experiment:
 class Results:
     """What has been measured so far, in a file that is written anew after every run."""
 
-    def __init__(self, name: str, folder: Path = FOLDER):
-        self.path = folder / f"{name}.json"
-        self._kept: dict[str, dict[str, Any]] = json.loads(self.path.read_text()) if self.path.exists() else {}
+    def __init__(self, path: Path):
+        self.path = path
+        self._kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
 
     def of(self, cell: str) -> list[dict[str, Any]]:
         """All runs of a cell, in the order of their seeds."""
@@ -71,9 +69,8 @@ def _one_run_a_line(kept: dict[str, dict[str, Any]]) -> str:
     return "{\n" + ",\n".join(cells) + "\n}\n"
 
 
-def run(experiment: Experiment, repeats: int | None, only: str, say: Callable[[str], None]) -> None:
+def run(experiment: Experiment, results: "Results", repeats: int | None, only: str, say: Callable[[str], None]) -> None:
     """Run what is missing: first every cell once, then every cell a second time, and so on."""
-    results = Results(experiment.name)
     cells = [cell for cell in experiment.cells() if only in cell.name]
     todo = list(_missing(cells, repeats, results))
     left = sum(cell.minutes for cell, _ in todo)

@@ -1,0 +1,77 @@
+"""A job in a new process of its own environment: seconds from start to end, peak memory, and what it printed.
+
+All libraries get the same number of threads, by the variables that their arithmetic reads.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.environments import python_of
+
+JOBS = Path(__file__).parent / "jobs"
+THREADS = 2
+VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+)
+
+
+class Failed(Exception):
+    """A job that did not end well, with the end of what it said."""
+
+
+def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) -> dict[str, Any]:
+    """Run `jobs/JOB.py` in a new process; its last line is JSON. A job tells its own time since `BENCHMARK_BEGAN`."""
+    command = [str(python_of(environment)), f"{job}.py", *map(str, arguments)]
+    threads = {name: str(THREADS) for name in VARIABLES}
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
+        began = time.time()
+        variables = {**os.environ, **threads, "TF_CPP_MIN_LOG_LEVEL": "2", "BENCHMARK_BEGAN": repr(began)}
+        process = subprocess.Popen(command, cwd=JOBS, env=variables, stdout=out, stderr=error)
+        status, usage = _wait(process.pid, began + limit)
+        seconds = time.time() - began
+        out.seek(0)
+        error.seek(0)
+        printed, said = out.read().strip(), error.read().strip()
+    if status != 0:
+        why = f"took more than {limit:.0f} s" if status is None else f"ended with {status}"
+        raise Failed(f"{job} in {environment} {why}: {said[-2000:]}")
+    return {
+        "wall": seconds,
+        "peak_gb": usage.ru_maxrss / 1e6,
+        "machine": machine(),
+        **json.loads(printed.splitlines()[-1]),
+    }
+
+
+def _wait(pid: int, until: float) -> tuple[int | None, Any]:
+    """The exit status of a child and what it used; None if it had to be ended."""
+    while time.time() < until:
+        ended, status, usage = os.wait4(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status), usage
+        time.sleep(0.002)
+    os.kill(pid, 9)
+    _, _, usage = os.wait4(pid, 0)
+    return None, usage
+
+
+def machine() -> str:
+    """The processor, its cores, and how busy it is."""
+    models = [line.partition(":")[2].strip() for line in _cpu_lines() if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+
+
+def _cpu_lines() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []

@@ -1,0 +1,49 @@
+"""What jobs of all libraries share; NumPy is all it needs. A job is a script, run in the environment of its library."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+
+class Clock:
+    """Seconds since the process was started, less those that measuring itself took."""
+
+    def __init__(self) -> None:
+        self._began = float(os.environ.get("BENCHMARK_BEGAN", time.time()))
+        self._paused = 0.0
+
+    def __call__(self) -> float:
+        return time.time() - self._began - self._paused
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        began = time.time()
+        yield
+        self._paused += time.time() - began
+
+
+def scores(mean: Any, variance: Any, y: Any) -> dict[str, float]:
+    """Mean log density, RMSE, CRPS and coverage of 95 % intervals of Gaussian predictions of y."""
+    import numpy as np
+    from scipy.special import ndtr
+
+    mean, variance, y = (np.asarray(a, dtype=np.float64).reshape(-1) for a in (mean, variance, y))
+    std = np.sqrt(variance)
+    z = (y - mean) / std
+    density = -0.5 * (np.log(2 * np.pi * variance) + z**2)
+    crps = std * (z * (2 * ndtr(z) - 1) + 2 * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) - 1 / np.sqrt(np.pi))
+    return {
+        "log_density": float(density.mean()),
+        "rmse": float(np.sqrt(((y - mean) ** 2).mean())),
+        "crps": float(crps.mean()),
+        "coverage": float((np.abs(z) <= 1.959963984540054).mean()),
+    }
+
+
+def report(*packages: str, **measured: Any) -> None:
+    """The last line of a job."""
+    print(json.dumps({**measured, "versions": {name: version(name) for name in packages}}))

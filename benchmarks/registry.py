@@ -1,0 +1,52 @@
+"""The command of a folder of experiments: `list`, `run NAME [--repeats R] [--only PART]`, `show NAME`, `write`."""
+
+import argparse
+from pathlib import Path
+
+from benchmarks.cells import Experiment, Results, run
+
+
+def main(here: Path, experiments: list[Experiment], description: str, arguments: list[str]) -> int:
+    """Results are kept in `results`, and `README.md` is `intro.md` with all that they show."""
+    by_name = {one.name: one for one in experiments}
+    asked = _parser(here.name, description, list(by_name)).parse_args(arguments)
+
+    def results(one: Experiment) -> Results:
+        return Results(here / "results" / f"{one.name}.json")
+
+    if asked.command == "list":
+        for one in experiments:
+            print(_done(one, results(one)))
+        return 0
+    if asked.command == "write":
+        shown = [f"## {one.name}\n\n{one.show(results(one))}\n" for one in experiments]
+        (here / "README.md").write_text((here / "intro.md").read_text() + "\n".join(shown))
+        return 0
+    for one in experiments if asked.name == "all" else [by_name[asked.name]]:
+        if asked.command == "show":
+            print(f"# {one.name}\n\n{one.show(results(one))}\n")
+        else:
+            run(one, results(one), asked.repeats, asked.only, lambda line: print(line, flush=True))
+    return 0
+
+
+def _parser(package: str, description: str, names: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"python -m {package}", description=description)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="what there is, how much of it is done, and how long the rest takes")
+    commands.add_parser("write", help=f"write all that there is so far to {package}/README.md")
+    for name, text in (("run", "run what is missing; it can be ended at any time"), ("show", "the table so far")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("name", choices=["all", *names])
+        if name == "run":
+            command.add_argument("--repeats", type=int, help="at most so many runs of every cell")
+            command.add_argument("--only", default="", help="cells whose name holds this")
+    return parser
+
+
+def _done(one: Experiment, results: Results) -> str:
+    cells = one.cells()
+    runs = {cell.name: min(len(results.of(cell.name)), cell.repeats) for cell in cells}
+    minutes = sum(cell.minutes * (cell.repeats - runs[cell.name]) for cell in cells)
+    total = sum(cell.repeats for cell in cells)
+    return f"{one.name:20s} {one.what}: {sum(runs.values())} of {total} runs, about {minutes / 60:.1f} hours left"
