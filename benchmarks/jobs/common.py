@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 
@@ -46,4 +47,16 @@ def scores(mean: Any, variance: Any, y: Any) -> dict[str, float]:
 
 def report(*packages: str, **measured: Any) -> None:
     """The last line of a job."""
-    print(json.dumps({**measured, "versions": {name: version(name) for name in packages}}))
+    versions = {name: version(name) for name in packages}
+    print(json.dumps({**_peak(), **measured, "versions": versions}))
+
+
+def _peak() -> dict[str, float]:
+    """The most memory that this program has had, where Linux tells it.
+
+    What a parent is told of an ended child counts from before the program was loaded, and so holds the parent's own.
+    """
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    peaks = [float(line.split()[1]) / 1e6 for line in lines if line.startswith("VmHWM:")]
+    return {"peak_gb": peaks[0]} if peaks else {}
