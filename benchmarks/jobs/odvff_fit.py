@@ -1,0 +1,23 @@
+"""`odvff_fit.py ROWS.npz N_HARMONICS MAX_ITER`: seconds of a whole fit, and its scores: a curve of one point."""
+
+import sys
+
+from common import Clock, report, scores
+
+
+def main(path: str, n_harmonics: str, max_iter: str) -> None:
+    clock = Clock()
+    from odvff_regressor import PACKAGES, Model
+
+    imported = clock()
+    import numpy as np
+
+    rows = np.load(path)
+    model = Model(rows["X"], rows["y"], n_harmonics, max_iter)
+    total = clock()
+    found = scores(*model.predict(rows["X_test"]), rows["y_test"])
+    report(*PACKAGES, imported=imported, total=total, curve=[{"at": total, **found}])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,62 @@
+"""Rows predicted in a second, with and without standard deviation."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from benchmarks.cells import Cell, Experiment, Results
+from benchmarks.fresh import fresh
+from benchmarks.saved_rows import saved_rows
+from benchmarks.showing import circumstances, markdown, spread
+
+D, REPEATS = 10, 3
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a model is made and how many rows it is asked for."""
+
+    environment: str
+    module: str
+    rows: int
+    training: tuple[str, ...]  # steps, or "whole" and the arguments of the model
+
+
+WAYS = {
+    "odvff, default arguments": Way("odvff", "odvff_regressor", 1_000_000, ("whole",)),
+    "odvff, 10 harmonics": Way("odvff", "odvff_regressor", 1_000_000, ("whole", "10")),
+    "GPyTorch, SVGP: 100 points, float32": Way("gpytorch", "gpytorch_svgp", 200_000, ("200",)),
+    "GPflow, SVGP: 100 points": Way("gpflow", "gpflow_svgp", 200_000, ("200",)),
+    "interpret, EBM without interactions": Way("interpret", "interpret_ebm", 1_000_000, ("whole", "0")),
+    "interpret, EBM with default interactions": Way("interpret", "interpret_ebm", 1_000_000, ("whole", "default")),
+}
+
+
+def predict(way: Way, seed: int) -> dict[str, Any]:
+    return fresh(way.environment, "prediction", way.module, saved_rows(D, seed), way.rows, *way.training)
+
+
+def cells() -> list[Cell]:
+    return [Cell(name, partial(predict, way), REPEATS, 1.5) for name, way in WAYS.items()]
+
+
+TEXT = f"""\
+Thousands of rows in a second, D = {D}, by models of 50,000 rows: the median of five predictions of 1,000,000 rows
+(200,000 for SVGP, in parts of 5,000), after one of 10,000 in which what happens once happens. GPflow predicts by a
+compiled function of `model.posterior()`, GPyTorch in its evaluation mode without gradients, both with what does not
+depend on the rows kept. interpret has no standard deviation; its trees are few here, which its prediction does not see.
+Median over rounds (least–most)."""
+
+
+def show(results: Results) -> str:
+    rows, everything = [], []
+    for name in WAYS:
+        runs = results.of(name)
+        everything += runs
+        rates = ([run["rows"] / run[what] / 1e3 for run in runs if what in run] for what in ("mean", "both"))
+        rows.append([name, *(spread(rate) for rate in rates)])
+    table = markdown(["", "mean", "mean and standard deviation"], rows)
+    return f"{TEXT}\n\n{table}\n\n{circumstances(everything)}"
+
+
+PREDICTION = [Experiment("prediction", "rows predicted in a second, D = 10", cells, show)]

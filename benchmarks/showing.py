@@ -1,0 +1,57 @@
+"""What `show` of several benchmarks needs: tables in markdown, medians with their spread, and pictures."""
+
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+PICTURES = Path(__file__).parent / "pictures"
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def spread(values: list[float], digits: int = 3) -> str:
+    """The median, and in brackets the least and the most where there are several; so many digits in all."""
+    if not values:
+        return "–"
+    if len(values) == 1:
+        return short(values[0], digits)
+    return f"{short(median(values), digits)} ({short(min(values), digits)}–{short(max(values), digits)})"
+
+
+def short(value: float, digits: int = 3) -> str:
+    """So many digits that count, none of them in an exponent."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return "–"
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e" in text or abs(value) >= 10 ** (digits - 1) else text
+
+
+def circumstances(runs: list[dict[str, Any]]) -> str:
+    """Where and with what the runs were made, in a sentence; how busy the machine was, as others may have used it."""
+    if not runs:
+        return "Nothing has been measured yet."
+    machines = sorted({run["machine"].partition(", load ")[0] for run in runs})
+    loads = [float(run["machine"].partition(", load ")[2]) for run in runs]
+    versions = sorted({f"{name} {number}" for run in runs for name, number in run["versions"].items()})
+    return f"{'; '.join(machines)}; load {spread(loads, 2)}; {', '.join(versions)}."
+
+
+def pyplot() -> Any:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "odvff"  # the same picture is the same file
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def picture(figure: Any, name: str) -> str:
+    """Keep a figure, and point to it from the text."""
+    PICTURES.mkdir(exist_ok=True)
+    path = PICTURES / f"{name}.svg"
+    figure.savefig(path, dpi=150, metadata={"Date": None})
+    return f"![{name}]({path.relative_to(PICTURES.parent)})"
