@@ -70,5 +70,5 @@ def _row_products(parts: list[Array]) -> Array:
     """Columnwise Kronecker products: (n_1, N), (n_2, N), … → (n_1 n_2 …, N)."""
     product = parts[0]
     for part in parts[1:]:
-        product = (product[:, None, :] * part).reshape(-1, part.shape[1])
+        product = (product[:, None, :] * part).reshape(len(product) * len(part), part.shape[1])
     return product

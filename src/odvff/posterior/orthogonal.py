@@ -17,16 +17,19 @@ With K_β = C Cᵀ, ψ(x) = C⁻¹φ(x), whitened q(u) = N(m, S) and S = R Rᵀ:
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 
 from odvff.arrays import Array, is_traced, namespace
 from odvff.checks import matrix, numbers, untraced, vector, whole
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
-from odvff.posterior.residual import residual_variance
+from odvff.posterior.residual import residual_variance, unexplained
 from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator
+from odvff.posterior.whitened import FastFeatures, can_be_fast
 from odvff.terms import Sum, Term
 
 EXACT_ROWS = 1000
@@ -99,31 +102,63 @@ class Posterior:
 
     def mean(self, X: Array) -> Array:
         """E f(x), row by row: O(|β| + |γ|) each."""
-        return self._mean(X, self.terms.Kuf(X))
+        X = matrix(X, "X")
+        if not self._is_fast(X):
+            return self._with_points(X, self.weights @ self.terms.Kuf(X))
+        mean = np.empty(len(X))
+        for rows, phi in self._fast.blocks(X):
+            mean[rows] = self._fast_weights @ phi
+        return self._with_points(X, mean)
 
     def variance(self, X: Array) -> Array:
         """Var f(x), row by row."""
-        return self._variance(X, self.terms.Kuf(X))
+        return self.predict(X)[1]
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance of f (not of y: a likelihood adds its noise)."""
-        phi = self.terms.Kuf(X)
-        return self._mean(X, phi), self._variance(X, phi)
-
-    def _mean(self, X: Array, phi: Array) -> Array:
-        mean = self.weights @ phi
-        if self.gamma is not None:
-            mean = mean + self.terms.covariance(X, self.gamma) @ self.a_gamma
-        return mean
-
-    def _variance(self, X: Array, phi: Array) -> Array:
-        psi = self.factor.solve(phi)
+        X = matrix(X, "X")
         # ‖Rᵀψ‖² is positive by construction; the rest is positive in exact arithmetic
-        return residual_variance(self.terms.variances(X), psi) + (self._root_transpose(psi) ** 2).sum(axis=0)
+        if not self._is_fast(X):
+            psi = self.factor.solve(self.terms.Kuf(X))
+            variance = residual_variance(self.terms.variances(X), psi) + (self._root_transpose(psi) ** 2).sum(axis=0)
+            return self._with_points(X, self.whitened_weights @ psi), variance
+        mean, explained, kept = np.empty((3, len(X)))
+        whitened_weights, psi = self.whitened_weights, np.empty(0)
+        for rows, phi in self._fast.blocks(X):
+            psi = self._fast.whiten(phi, psi if psi.shape == phi.shape else np.empty_like(phi))
+            mean[rows] = whitened_weights @ psi
+            explained[rows] = np.einsum("ij,ij->j", psi, psi)
+            spread = self._root_transpose(psi, overwrite=True)
+            kept[rows] = np.einsum("ij,ij->j", spread, spread)
+        return self._with_points(X, mean), unexplained(self.terms.variances(X), explained) + kept
 
-    def _root_transpose(self, psi: Array) -> Array:
-        """Rᵀψ."""
-        return self.root[:, None] * psi if self.root.ndim == 1 else self.root.T @ psi
+    def _with_points(self, X: Array, mean: Array) -> Array:
+        """The mean of β, and what γ adds to it."""
+        return mean if self.gamma is None else mean + self.terms.covariance(X, self.gamma) @ self.a_gamma
+
+    def _is_fast(self, X: Array) -> bool:
+        return can_be_fast(self.terms) and not any(is_traced(v) for v in (X, self.root, self.weights))
+
+    @cached_property
+    def _fast(self) -> FastFeatures:
+        return FastFeatures(self.terms)
+
+    @cached_property
+    def _fast_weights(self) -> Array:
+        return self._fast.factor.solve_transpose(self.whitened_weights)
+
+    @cached_property
+    def _is_upper(self) -> bool:
+        return bool(np.triu(self.root, 1).any())
+
+    def _root_transpose(self, psi: Array, overwrite: bool = False) -> Array:
+        """Rᵀψ, in the memory of ψ if that is no longer needed."""
+        if self.root.ndim == 1:
+            return self.root[:, None] * psi
+        if namespace(self.root, psi) is not np or len(psi) == 0:
+            return self.root.T @ psi
+        # a triangular product is half the work; BLAS counts by columns: (ψᵀR)ᵀ, with no copy of R
+        return dtrmm(1.0, self.root.T, psi.T, side=1, lower=self._is_upper, trans_a=1, overwrite_b=overwrite).T
 
     def covariance(self, X: Array, Z: Array | None = None) -> Array:
         """Cov(f(X), f(Z)), of shape (N, M); Z = X by default."""

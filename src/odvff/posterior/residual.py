@@ -10,14 +10,19 @@ ROUNDING = 1e-7
 
 
 def residual_variance(prior: Array, psi: Array) -> Array:
-    """k(x,x) − ψᵀψ, which is never negative.
+    """k(x,x) − ψᵀψ, which is never negative."""
+    return unexplained(prior, (psi**2).sum(axis=0))
+
+
+def unexplained(prior: Array, explained: Array) -> Array:
+    """The same from ψᵀψ.
 
     Where the features explain (almost) everything, the difference is pure rounding and may come out below zero. Down to
     −1e-7 k(x,x) it is taken as zero; anything lower is a mistake somewhere, and raises (while JAX traces, where nothing
     can be raised, it is NaN).
     """
-    xp = namespace(prior, psi)
-    difference = prior - (psi**2).sum(axis=0)
+    xp = namespace(prior, explained)
+    difference = prior - explained
     wrong = difference < -ROUNDING * prior
     if is_traced(difference):
         return xp.where(wrong, np.nan, xp.maximum(difference, 0.0))

@@ -1,0 +1,71 @@
+"""How near passes, bound and prediction come to the arithmetic that they cannot do without."""
+
+from functools import partial
+from typing import Any
+
+from benchmarks.cells import Cell, Experiment, Results
+from benchmarks.fresh import fresh
+from benchmarks.markdown import each, spread, table
+
+REPEATS = 5
+MACHINE = {
+    "dgemm_gflops": "product of 2000 × 2000, float64, GFLOP/s",
+    "sgemm_gflops": "the same in float32, GFLOP/s",
+    "gram_seconds": "ΦᵀΦ of 100,000 × 505, seconds",
+    "cholesky_ms": "Cholesky of 1000 × 1000, ms",
+    "nufft1_million_points": "FINUFFT type 1 at 1e-9, 200 modes, million points a second",
+    "nufft2_million_points": "the same with 200 × 200 modes",
+    "copy_gb": "copy, GB/s read and written",
+}
+# (name, D, F, N), what is measured against what, and the percentage of the limit that is asked for
+PAIRS: list[tuple[str, tuple[int, int, int], str, str, str]] = [
+    ("statistics by products, D=10, F=10", (10, 10, 1_000_000), "product", "ready", "≥ 50 % of ΦᵀΦ"),
+    ("statistics by products, D=5, F=40", (5, 40, 500_000), "product", "ready", "≥ 50 % of ΦᵀΦ"),
+    ("statistics by NUFFT, D=1, F=200", (1, 200, 2_000_000), "nufft", "transforms", "≥ 60 % of FINUFFT"),
+    ("statistics by NUFFT, D=2, F=200", (2, 200, 1_000_000), "nufft", "transforms", "≥ 60 % of FINUFFT"),
+    ("bound and gradient, D=10, F=40", (10, 40, 20_000), "bound", "cholesky", "≤ 4 Choleskys"),
+    ("bound and gradient, D=10, F=10", (10, 10, 20_000), "bound", "cholesky", ""),
+]
+
+
+def _engine(where: tuple[int, int, int], ours: str, limit: str, seed: int) -> dict[str, Any]:
+    return fresh("odvff", "odvff_engine", *where, ours, limit)
+
+
+def cells() -> list[Cell]:
+    machine = Cell("machine", lambda seed: fresh("odvff", "machine_limits"), REPEATS, 0.5)
+    return [
+        machine,
+        *(Cell(name, partial(_engine, where, ours, limit), REPEATS, 0.5) for name, where, ours, limit, _ in PAIRS),
+    ]
+
+
+def show(results: Results) -> str:
+    machine = results.of("machine")
+    rows = []
+    for name, _, ours, limit, asked in PAIRS:
+        runs = results.of(name)
+        pairs = list(zip(each(runs, "seconds", ours), each(runs, "seconds", limit), strict=True))
+        rows.append(
+            [
+                name,
+                spread([1e3 * a for a, _ in pairs]),
+                spread([1e3 * b for _, b in pairs]),
+                spread([100 * b / a for a, b in pairs]),
+                spread([a / b for a, b in pairs]),
+                asked,
+            ]
+        )
+    able = [[text, spread(each(machine, key))] for key, text in MACHINE.items()]
+    return "\n\n".join(
+        [
+            "Median of runs in fresh processes, and the range. A limit is measured in turn with what it limits: a busy "
+            "machine slows both.",
+            table(["what", "ours, ms", "limit, ms", "% of the limit", "times the limit", "asked for"], rows),
+            "The machine itself:",
+            table(["what", "measured"], able),
+        ]
+    )
+
+
+LIMITS = [Experiment("limits", "passes and bound against the arithmetic they need", cells, show)]
