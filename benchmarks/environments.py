@@ -23,7 +23,7 @@ PINNED: dict[str, tuple[tuple[str, ...], ...]] = {
     "sklearn": (("scikit-learn==1.9.1",), TABLES),
     "pygam": (("pygam==0.12.0",), TABLES),
     "interpret": (("interpret-core==0.7.8",), TABLES),
-    "ngboost": (("ngboost==0.5.11",), TABLES),
+    "ngboost": (("ngboost==0.5.11", "pandas==2.3.3", "pyarrow==26.0.1"),),  # with lifelines, which is for pandas 2
     "lightgbm": (("lightgbm==4.7.0",), TABLES),
 }
 

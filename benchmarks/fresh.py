@@ -7,6 +7,7 @@ sleep: on a core that others want as well, waiting in circles made PyTorch four 
 import json
 import os
 import platform
+import signal
 import subprocess
 import tempfile
 import time
@@ -52,8 +53,8 @@ def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) ->
         out.seek(0)
         error.seek(0)
         printed, said = out.read().strip(), error.read().strip()
-    if status is None:
-        raise TooLong(f"{job} in {environment} took more than {limit:.0f} s", usage.ru_utime + usage.ru_stime)
+    if status in (None, -signal.SIGXCPU):  # the latter where a job has limited its own work
+        raise TooLong(f"{job} in {environment} took too long", usage.ru_utime + usage.ru_stime)
     if status != 0:
         raise Failed(f"{job} in {environment} ended with {status}: {said[-2000:]}")
     return {

@@ -1,0 +1,25 @@
+"""NGBoost with a Normal distribution, its default; the number of trees by early stopping."""
+
+from typing import Any
+
+from ngboost import NGBRegressor
+from tables import asked, held_out, measure, numbers
+
+TREES, RATE, PATIENCE = 2000, 0.05, 20
+
+split, seed = asked()
+X, X_test = numbers(split, one_hot=False)
+learned, kept = held_out(len(X), seed)
+
+
+def fit() -> NGBRegressor:
+    model = NGBRegressor(n_estimators=TREES, learning_rate=RATE, verbose=False, random_state=seed)
+    return model.fit(X[learned], split.y[learned], X[kept], split.y[kept], early_stopping_rounds=PATIENCE)
+
+
+def predict(model: NGBRegressor) -> tuple[Any, Any]:
+    predicted = model.pred_dist(X_test, max_iter=model.best_val_loss_itr)
+    return predicted.loc, predicted.scale
+
+
+measure(split, fit, predict, "ngboost", "scikit-learn")
