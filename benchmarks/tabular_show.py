@@ -54,7 +54,7 @@ def show(tables: tuple[str, ...], uses: dict[str, str], results: Results) -> str
     parts = [
         _introduction(runs, tables, libraries),
         markdown(["library", "how it was used"], [[name, how] for name, how in uses.items()]),
-        "**In short.** Mean ranks over the tables that all have been tried on (1 is best, who did not end is last), and "
+        "**In short.** Mean ranks over the tables that all were tried on (1 is best, who did not end is last), and "
         "geometric means of ratios to ours over the tables that both ended on.",
         _summary(runs, tables, libraries),
         _who_is_better(runs, tables, libraries),
@@ -85,11 +85,11 @@ def _introduction(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...
     counts = sorted({len(runs[table, library]) for table in tables for library in libraries})
     times = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
     return (
-        f"{len(tables)} tables, of which a random tenth is tested on; means over {times} splits, the same for all "
-        "libraries. Scores are in units of the target's standard deviation in the training rows; the target of "
-        "sgemmProd is a logarithm. docs/tables.md says what the tables are. Every run is a process of its own with two threads. It is given 15 minutes of "
-        "processor time, as wall time depends on who else uses the machine; a run that needs more is kept as such.\n\n"
-        + circumstances(_ended(runs, tables, libraries))
+        f"{len(tables)} tables (docs/tables.md says which), of which a random tenth is tested on; means over {times} "
+        "splits, the same for all libraries. Scores are in units of the target's standard deviation in the training "
+        "rows; the target of sgemmProd is a logarithm. Every run is a process of its own with two threads. It is given "
+        "15 minutes of processor time, as wall time depends on who else uses the machine; a run that needs more is "
+        "kept as such.\n\n" + circumstances(_ended(runs, tables, libraries))
     )
 
 
