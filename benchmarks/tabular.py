@@ -57,7 +57,7 @@ LIBRARIES = {
         1.0,
         "default trees, up to 1,000 with early stopping on a tenth of the training rows; a model of the mean (RMSE) "
         "and of four quantiles, whose outer ones make the interval; log density and CRPS are of a Gaussian with that "
-        "mean and the standard deviation that fits the quantiles",
+        "mean and a variance a + b s², s being the spread of the quantiles, a and b most likely on that tenth",
     ),
     "pyGAM": Library(
         "pygam", "tabular_pygam", 2.0, "`LinearGAM().gridsearch`: 20 splines a column, its own prediction intervals"
