@@ -29,6 +29,17 @@ def short(value: float, digits: int = 3) -> str:
     return f"{float(text):,.0f}" if "e" in text or abs(value) >= 10 ** (digits - 1) else text
 
 
+def each(runs: list[dict[str, Any]], *keys: str) -> list[float]:
+    """A number of every run, found by keys one within the other."""
+    values = []
+    for run in runs:
+        value: Any = run
+        for key in keys:
+            value = value[key]
+        values.append(float(value))
+    return values
+
+
 def circumstances(runs: list[dict[str, Any]]) -> str:
     """Where and with what the runs were made, in a sentence; how busy the machine was, as others may have used it."""
     if not runs:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import chain
+from itertools import chain, product, zip_longest
 from math import inf
 from typing import Any
 
@@ -18,13 +18,14 @@ COLUMNS = (1, 5, 10)
 REPEATS = 3
 STEPS = (50, 100, 150, 250, 400, 600, 1000, 1600, 2500, 4000, 6000, 8000)
 SVGP = {"GPflow": "gpflow", "GPyTorch": "gpytorch", "GPJax": "gpjax"}
+RATES = ("constant", "cooled")
 # all rows are in memory at once, several times over for the gradient: with 500 points about 2 GB for each column
 SGPR = {1: (100, 500), 5: (100,), 10: (100,)}
 SGPR_LIMIT = 480.0
 HARMONICS, ITERATIONS = ("default", "10", "40"), ("1", "3", "10", "default")
 LEAST_GAP = 2e-4  # of what is drawn; what is closer to the true process differs from it by chance
 
-Curve = list[dict[str, float]]  # "at", in seconds, and the scores by then
+Curve = list[dict[str, float]]  # seconds "at" the wall and of the "processor", and the scores by then
 
 
 def oracle(D: int, seed: int) -> dict[str, Any]:
@@ -32,8 +33,8 @@ def oracle(D: int, seed: int) -> dict[str, Any]:
     return asdict(quality.oracle(additive_rows(D, seed=seed)))
 
 
-def svgp(environment: str, D: int, seed: int) -> dict[str, Any]:
-    return fresh(environment, "curve", f"{environment}_svgp", saved_rows(D, seed), seed, *STEPS)
+def svgp(environment: str, rates: str, D: int, seed: int) -> dict[str, Any]:
+    return fresh(environment, "curve", f"{environment}_svgp", saved_rows(D, seed), seed, rates, *STEPS)
 
 
 def sgpr(n_points: int, D: int, seed: int) -> dict[str, Any]:
@@ -48,6 +49,10 @@ def _our_name(n_harmonics: str, max_iter: str, D: int) -> str:
     return f"odvff | D={D} | harmonics={n_harmonics} | iterations={max_iter}"
 
 
+def _svgp_name(library: str, rates: str, D: int) -> str:
+    return f"{library} SVGP | D={D} | rates={rates}"
+
+
 def cells() -> list[Cell]:
     made = []
     for D in COLUMNS:
@@ -55,7 +60,9 @@ def cells() -> list[Cell]:
         for F in HARMONICS:
             made += [Cell(_our_name(F, n, D), partial(ours, F, n, D), REPEATS, 0.05) for n in ITERATIONS]
         for name, environment in SVGP.items():
-            made.append(Cell(f"{name} SVGP | D={D}", partial(svgp, environment, D), REPEATS, 3.0 + 0.3 * D))
+            for rates in RATES:
+                job = partial(svgp, environment, rates, D)
+                made.append(Cell(_svgp_name(name, rates, D), job, REPEATS, 2.0 + 0.2 * D))
         for M in SGPR[D]:
             made.append(Cell(f"GPflow SGPR | D={D} | points={M}", partial(sgpr, M, D), REPEATS, 9.0))
     return made
@@ -66,14 +73,16 @@ TEXT = f"""\
 variance 0.2, uniform inputs), and 20,000 rows to test. SVGP has 100 inducing points, an additive Matérn-3/2 kernel with
 a lengthscale and a variance for each column, batches of 500, natural gradients (rate 0.1) for q and Adam (rate 0.01)
 for everything else, as the tutorials of all three libraries have it. It starts from rows taken at random as points, a
-third of the range as lengthscale, and a tenth of the variance of y as noise. GPflow and GPJax are in float64, GPyTorch
-in float32, as is usual there. SGPR is GPflow's, by L-BFGS on all rows, for at most 200 iterations or
-{SGPR_LIMIT:.0f} seconds; with 500 points it needs about 2 GB for each column, so that D = 1 is all there is of it.
-Ours is `ODVFFRegressor`, fitted in one go; the points of its curve are separate fits, stopped after 1, 3 and 10
-iterations.
+third of the range as lengthscale, and a tenth of the variance of y as noise. Rates are *constant*, as in the tutorials,
+or *cooled*: over the last 2000 steps both fall to a hundredth, which averages the noise of the batches away. GPflow and
+GPJax are in float64, GPyTorch in float32, as is usual there. SGPR is GPflow's, by L-BFGS on all rows, for at most 200
+iterations or {SGPR_LIMIT:.0f} seconds; with 500 points it needs about 2 GB for each column, so that D = 1 is all there
+is of it. Ours is `ODVFFRegressor`, fitted in one go; the points of its curve are separate fits, stopped after 1, 3 and
+10 iterations.
 
 Every run is a fresh process, and its clock starts with the process: imports and compilation count, predicting the test
-rows does not. *True* is the Gaussian process with the parameters that made the rows. Median over seeds (least–most)."""
+rows does not. Seconds of the processor are those that all threads worked, whoever else was on the machine. *True* is
+the Gaussian process with the parameters that made the rows. Median over seeds (least–most)."""
 
 
 def show(results: Results) -> str:
@@ -86,34 +95,37 @@ def show(results: Results) -> str:
 def _headline(results: Results) -> str:
     """Seconds to the target of each seed, and the ratio of the fastest peer's to ours."""
     rows = []
-    for D in COLUMNS:
-        svgps = _together(_curves(results, f"{name} SVGP | D={D}") for name in SVGP)
+    for D, rates in product(COLUMNS, RATES):
+        svgps = _together(_curves(results, _svgp_name(library, rates, D)) for library in SVGP)
         sgprs = _together(_curves(results, f"GPflow SGPR | D={D} | points={M}") for M in SGPR[D])
         targets = [max(curve[-1]["log_density"] for curve in curves) for curves in svgps]
-        fastest = _fastest_to(targets, svgps)
+        fastest, worked = _fastest_to(targets, svgps), _fastest_to(targets, svgps, "processor")
         reached = [seconds for seconds in _fastest_to(targets, sgprs) if seconds < inf]
-        for F in HARMONICS:
+        for F in HARMONICS if targets else ():
             whole = [[curve] for curve in _curves(results, _our_name(F, "default", D))]
-            found = [_against(fastest, _fastest_to(targets, curves)) for curves in (whole, _ours(results, F, D))]
-            rows.append([str(D), _title(F), spread(targets), spread(fastest), spread(reached), *found[0], *found[1]])
-    head = ["D", "ours", "log-likelihood to reach", "fastest SVGP, s", "SGPR, s"]
-    return markdown([*head, "ours, s", "ratio", "ours at its earliest, s", "ratio"], rows)
+            seconds, ratio = _against(fastest, _fastest_to(targets, whole))
+            _, processor_ratio = _against(worked, _fastest_to(targets, whole, "processor"))
+            early, early_ratio = _against(fastest, _fastest_to(targets, _ours(results, F, D)))
+            columns = [spread(targets), spread(fastest), spread(reached), _title(F), seconds, ratio, processor_ratio]
+            rows.append([str(D), rates, *columns, early, early_ratio])
+    head = ["D", "rates", "log-likelihood to reach", "fastest SVGP, s", "SGPR, s", "ours", "s", "ratio"]
+    return markdown([*head, "ratio of processor seconds", "ours at its earliest, s", "ratio"], rows)
 
 
-def _ours(results: Results, n_harmonics: str, D: int) -> list[tuple[Curve, ...]]:
+def _ours(results: Results, n_harmonics: str, D: int) -> list[list[Curve]]:
     """Of each seed our fits with few iterations and with all."""
     return _together(_curves(results, _our_name(n_harmonics, n, D)) for n in ITERATIONS)
 
 
-def _together(curves: Iterable[list[Curve]]) -> list[tuple[Curve, ...]]:
-    """The curves of one seed after the other, of those seeds that all have."""
-    return list(zip(*curves, strict=False))
+def _together(curves: Iterable[list[Curve]]) -> list[list[Curve]]:
+    """The curves of one seed after the other, as far as there are any."""
+    return [[curve for curve in of_a_seed if curve] for of_a_seed in zip_longest(*curves)]
 
 
-def _fastest_to(targets: list[float], by_seed: Sequence[Sequence[Curve]]) -> list[float]:
+def _fastest_to(targets: list[float], by_seed: Sequence[Sequence[Curve]], clock: str = "at") -> list[float]:
     """The first moment at which any of a seed's curves is as good as its target."""
     return [
-        min((point["at"] for curve in curves for point in curve if point["log_density"] >= target), default=inf)
+        min((point[clock] for curve in curves for point in curve if point["log_density"] >= target), default=inf)
         for target, curves in zip(targets, by_seed, strict=False)
     ]
 
@@ -160,7 +172,7 @@ def _scores(ends: list[dict[str, Any]]) -> list[str]:
 def _peers(D: int) -> list[tuple[str, str]]:
     """Titles and cells."""
     return [
-        *((f"{name} SVGP", f"{name} SVGP | D={D}") for name in SVGP),
+        *((f"{name} SVGP, {rates} rates", _svgp_name(name, rates, D)) for name in SVGP for rates in RATES),
         *((f"GPflow SGPR, {M} points", f"GPflow SGPR | D={D} | points={M}") for M in SGPR[D]),
     ]
 
@@ -179,13 +191,13 @@ def _picture(results: Results) -> str:
     figure, axes = plt.subplots(1, len(COLUMNS), figsize=(13, 4.2), sharey=True, layout="constrained")
     for ax, D in zip(axes, COLUMNS, strict=True):
         true = [run["log_density"] for run in results.of(f"oracle | D={D}")]
-        drawn = [(f"odvff, {_title(F)}", [list(chain(*c)) for c in _ours(results, F, D)], "o-") for F in HARMONICS]
-        drawn += [(title, _curves(results, name), "-") for title, name in _peers(D)]
-        for color, (title, curves, style) in enumerate(drawn):
+        drawn = [(f"odvff, {_title(F)}", [list(chain(*c)) for c in _ours(results, F, D)]) for F in HARMONICS]
+        drawn += [(title, _curves(results, name)) for title, name in _peers(D)]
+        for title, curves in drawn:
             for seed, (curve, best) in enumerate(zip(curves, true, strict=False)):
                 gaps = [max(best - point["log_density"], LEAST_GAP) for point in curve]
                 label = None if seed else title
-                ax.plot([p["at"] for p in curve], gaps, style, ms=3.5, lw=1.2, color=f"C{color}", label=label)
+                ax.plot([point["at"] for point in curve], gaps, lw=1.2, ms=4, label=label, **_look(title))
         ax.set(xscale="log", yscale="log", xlabel="wall seconds since the start of the process", title=f"D = {D}")
         ax.grid(alpha=0.25)
     axes[0].set_ylabel("log-likelihood lost to the true process")
@@ -195,6 +207,23 @@ def _picture(results: Results) -> str:
     text = picture(figure, "time-to-quality")
     plt.close(figure)
     return text
+
+
+def _look(title: str) -> dict[str, str]:
+    """A colour for each library and a line for each of its ways; ours are points that were separate fits."""
+    library = title.partition(",")[0]
+    color = {"odvff": "C3", "GPflow SVGP": "C0", "GPyTorch SVGP": "C1", "GPJax SVGP": "C2", "GPflow SGPR": "C4"}[
+        library
+    ]
+    ways = {
+        "10 harmonics": "s:",
+        "40 harmonics": "^--",
+        "default arguments": "o-",
+        "cooled rates": "--",
+        "500 points": "--",
+    }
+    way = next((way for end, way in ways.items() if title.endswith(end)), "-")
+    return {"color": color, "marker": way[0] if way[0] not in "-:" else "", "linestyle": way.lstrip("os^")}
 
 
 TIME_TO_QUALITY = [

@@ -15,16 +15,21 @@ class Clock:
 
     def __init__(self) -> None:
         self._began = float(os.environ.get("BENCHMARK_BEGAN", time.time()))
-        self._paused = 0.0
+        self._paused = self._paused_processor = 0.0
 
     def __call__(self) -> float:
         return time.time() - self._began - self._paused
 
+    def processor(self) -> float:
+        """Seconds that processors have worked for it, all threads together: others on the machine hardly matter."""
+        return time.process_time() - self._paused_processor
+
     @contextmanager
     def paused(self) -> Iterator[None]:
-        began = time.time()
+        began, worked = time.time(), time.process_time()
         yield
         self._paused += time.time() - began
+        self._paused_processor += time.process_time() - worked
 
 
 def scores(mean: Any, variance: Any, y: Any) -> dict[str, float]:

@@ -23,7 +23,7 @@ def main(path: str, seed: int, n_points: int, limit: float) -> None:
     X, y = rows["X"], rows["y"]
     begin = starts.start(X, y, seed, n_points)
     model = gpflow.models.SGPR((X, y[:, None]), additive_kernel(X.shape[1], begin), begin.Z, noise_variance=begin.noise)
-    at: dict[int, float] = {}  # seconds after an iteration
+    reached: dict[int, dict[str, float]] = {}  # seconds after an iteration
     curve: list[dict[str, float]] = []
 
     def score(iteration: int) -> None:
@@ -32,15 +32,16 @@ def main(path: str, seed: int, n_points: int, limit: float) -> None:
             found = [posterior.predict_f(part) for part in parts(rows["X_test"])]
             mean, variance = (np.concatenate([f[i].numpy()[:, 0] for f in found]) for i in (0, 1))
             noise = model.likelihood.variance.numpy()
-            curve.append({"step": iteration, "at": at[iteration], **scores(mean, variance + noise, rows["y_test"])})
+            curve.append({**reached[iteration], **scores(mean, variance + noise, rows["y_test"])})
 
     def watch(step: int, variables: Any, values: Any) -> None:
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)  # a line search may have left them elsewhere
-        at[step + 1] = clock()
-        if step + 1 in WATCHED:
-            score(step + 1)
-        if at[step + 1] > limit:
+        iteration = step + 1
+        reached[iteration] = {"step": iteration, "at": clock(), "processor": clock.processor()}
+        if iteration in WATCHED:
+            score(iteration)
+        if clock() > limit:
             raise StopIteration
 
     gpflow.optimizers.Scipy().minimize(
@@ -50,9 +51,9 @@ def main(path: str, seed: int, n_points: int, limit: float) -> None:
         options={"maxiter": WATCHED[-1]},
     )
     total = clock()
-    if max(at) not in WATCHED:
-        score(max(at))
-    report(*PACKAGES, imported=imported, first_step=at[1], total=total, curve=curve)
+    if max(reached) not in WATCHED:
+        score(max(reached))
+    report(*PACKAGES, imported=imported, first_step=reached[1]["at"], total=total, curve=curve)
 
 
 if __name__ == "__main__":

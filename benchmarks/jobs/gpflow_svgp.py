@@ -37,22 +37,26 @@ class Model:
         gpflow.set_trainable(self.svgp.q_sqrt, False)
         rows = tf.data.Dataset.from_tensor_slices((X, y[:, None])).shuffle(len(X), seed=seed).repeat()
         self._batches = iter(rows.batch(starts.BATCH).prefetch(tf.data.AUTOTUNE))
+        self._natural_rate = tf.Variable(starts.NATURAL_RATE, dtype=tf.float64)
+        self._adam = tf_keras.optimizers.Adam(starts.ADAM_RATE)
         self._step = self._compiled()
 
     def _compiled(self) -> Any:
-        natural, adam = (
-            gpflow.optimizers.NaturalGradient(starts.NATURAL_RATE),
-            tf_keras.optimizers.Adam(starts.ADAM_RATE),
-        )
+        natural = gpflow.optimizers.NaturalGradient(self._natural_rate)
         q, rest = [(self.svgp.q_mu, self.svgp.q_sqrt)], self.svgp.trainable_variables
 
         @tf.function
         def step(batch: Any) -> None:
             loss = self.svgp.training_loss_closure(batch, compile=False)
             natural.minimize(loss, q)
-            adam.minimize(loss, rest)
+            self._adam.minimize(loss, rest)
 
         return step
+
+    def cool(self, warmth: float) -> None:
+        """From now on both rates are this part of what they were at first."""
+        self._natural_rate.assign(warmth * starts.NATURAL_RATE)
+        self._adam.learning_rate = warmth * starts.ADAM_RATE
 
     def advance(self, n_steps: int) -> None:
         for _ in range(n_steps):

@@ -45,7 +45,7 @@ def family(D: int, begin: starts.Start) -> Any:
 
 
 @eqx.filter_jit
-def _advanced(carry: Any, rows: Any, key: Any, first: Any, n_steps: Any) -> Any:
+def _advanced(carry: Any, rows: Any, key: Any, warmth: Any, first: Any, n_steps: Any) -> Any:
     """So many natural and Adam steps; their number is no shape, so that any compiles but once."""
 
     def hyper_loss(hyper: Any, variational: Any, batch: Any) -> Any:
@@ -54,9 +54,10 @@ def _advanced(carry: Any, rows: Any, key: Any, first: Any, n_steps: Any) -> Any:
     def step(i: Any, arrays: Any) -> Any:
         variational, hyper, adam = eqx.combine(arrays, static)
         batch = get_batch(rows, starts.BATCH, jax.random.fold_in(key, first + i))
-        variational, _ = natural_gradient_step(variational, hyper, batch, _loss, jnp.asarray(starts.NATURAL_RATE))
+        variational, _ = natural_gradient_step(variational, hyper, batch, _loss, warmth * starts.NATURAL_RATE)
         gradient = eqx.filter_grad(hyper_loss)(hyper, variational, batch)
         updates, adam = ADAM.update(gradient, adam, eqx.filter(hyper, eqx.is_array))
+        updates = jax.tree.map(lambda u: warmth * u, updates)
         return eqx.filter((variational, eqx.apply_updates(hyper, updates), adam), eqx.is_array)
 
     arrays, static = eqx.partition(carry, eqx.is_array)
@@ -76,11 +77,15 @@ class Model:
         self._rows = gpx.Dataset(jnp.asarray(X), jnp.asarray(y)[:, None])
         variational, hyper = partition_variational(family(X.shape[1], starts.start(X, y, seed)))
         self._carry = variational, hyper, ADAM.init(eqx.filter(hyper, eqx.is_array))
-        self._key, self._done = jax.random.key(seed), 0
+        self._key, self._done, self._warmth = jax.random.key(seed), 0, 1.0
+
+    def cool(self, warmth: float) -> None:
+        """From now on both rates are this part of what they were at first."""
+        self._warmth = warmth
 
     def advance(self, n_steps: int) -> None:
-        first, n = jnp.asarray(self._done), jnp.asarray(n_steps)
-        self._carry = jax.block_until_ready(_advanced(self._carry, self._rows, self._key, first, n))
+        numbers = (jnp.asarray(n) for n in (self._warmth, self._done, n_steps))
+        self._carry = jax.block_until_ready(_advanced(self._carry, self._rows, self._key, *numbers))
         self._done += n_steps
 
     def settle(self) -> None:

@@ -49,6 +49,12 @@ class Model:
             for rows in torch.randperm(len(X)).split(starts.BATCH):
                 yield X[rows], y[rows]
 
+    def cool(self, warmth: float) -> None:
+        """From now on both rates are this part of what they were at first."""
+        for optimiser, rate in ((self._natural, starts.NATURAL_RATE), (self._adam, starts.ADAM_RATE)):
+            for group in optimiser.param_groups:
+                group["lr"] = warmth * rate
+
     def advance(self, n_steps: int) -> None:
         self.svgp.train()
         self.likelihood.train()

@@ -14,9 +14,9 @@ def main(path: str, n_harmonics: str, max_iter: str) -> None:
 
     rows = np.load(path)
     model = Model(rows["X"], rows["y"], n_harmonics, max_iter)
-    total = clock()
+    now = {"at": clock(), "processor": clock.processor()}
     found = scores(*model.predict(rows["X_test"]), rows["y_test"])
-    report(*PACKAGES, imported=imported, total=total, curve=[{"at": total, **found}])
+    report(*PACKAGES, imported=imported, total=now["at"], curve=[{**now, **found}])
 
 
 if __name__ == "__main__":
