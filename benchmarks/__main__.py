@@ -1,26 +1,17 @@
-"""`python -m benchmarks list`, `python -m benchmarks run NAME`."""
+"""`python -m benchmarks list`, `run NAME [--repeats R] [--only PART]`, `show NAME`, `write`."""
 
 import sys
+from pathlib import Path
 
-from benchmarks.core import CORE
-from benchmarks.peers import PEERS
-from benchmarks.quality import QUALITY
-from benchmarks.tables import TABLES
+from benchmarks.limits import LIMITS
+from benchmarks.prediction import PREDICTION
+from benchmarks.registry import main
+from benchmarks.rows import ROWS_BENCHMARK
+from benchmarks.sizes import SIZES
+from benchmarks.step import STEP
+from benchmarks.time_to_quality import TIME_TO_QUALITY
 
-BENCHMARKS = {**CORE, **QUALITY, **PEERS, **TABLES}
-
-
-def main(arguments: list[str]) -> int:
-    if arguments == ["list"]:
-        for name, function in BENCHMARKS.items():
-            print(f"{name:12s} {function.__doc__}")
-        return 0
-    if len(arguments) == 2 and arguments[0] == "run" and arguments[1] in BENCHMARKS:
-        BENCHMARKS[arguments[1]]()
-        return 0
-    print(f"usage: python -m benchmarks list | run {{{', '.join(BENCHMARKS)}}}", file=sys.stderr)
-    return 2
-
+ALL = [*TIME_TO_QUALITY, *ROWS_BENCHMARK, *SIZES, *PREDICTION, *STEP, *LIMITS]
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(Path(__file__).parent, ALL, "Side by side with what a user would pick instead.", sys.argv[1:]))

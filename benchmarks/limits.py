@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.cells import Cell, Experiment, Results
 from benchmarks.fresh import fresh
-from benchmarks.markdown import each, spread, table
+from benchmarks.showing import each, markdown, spread
 
 REPEATS = 5
 MACHINE = {
@@ -61,9 +61,9 @@ def show(results: Results) -> str:
         [
             "Median of runs in fresh processes, and the range. A limit is measured in turn with what it limits: a busy "
             "machine slows both.",
-            table(["what", "ours, ms", "limit, ms", "% of the limit", "times the limit", "asked for"], rows),
+            markdown(["what", "ours, ms", "limit, ms", "% of the limit", "times the limit", "asked for"], rows),
             "The machine itself:",
-            table(["what", "measured"], able),
+            markdown(["what", "measured"], able),
         ]
     )
 

@@ -1,15 +1,13 @@
 """How time grows with columns and with harmonics: both engines, plain products, FINUFFT alone, the bound."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import Cell, Experiment, Results
 from benchmarks.fresh import fresh
-from benchmarks.markdown import each, spread, table
+from benchmarks.showing import each, markdown, picture, pyplot, spread
 
 REPEATS = 3
-PICTURES = Path(__file__).parent / "pictures"
 MOST_READY = 6000  # features, beyond which a product of ready features takes minutes
 PARTS = {
     "product": "statistics by products",
@@ -53,18 +51,14 @@ def show(name: str, sizes: list[tuple[int, int, int]], results: Results) -> str:
         rows.append([str(D), str(F), f"{N:,}", f"{D * (2 * F + 3):,}", *found])
     text = "Seconds, the median of fresh processes and the range; statistics are of all rows in one pass, two threads."
     picture = _picture(name, sizes, results)
-    return "\n\n".join([text, table(["D", "F", "rows", "features", *PARTS.values()], rows), picture])
+    return "\n\n".join([text, markdown(["D", "F", "rows", "features", *PARTS.values()], rows), picture])
 
 
 def _picture(name: str, sizes: list[tuple[int, int, int]], results: Results) -> str:
     """Microseconds a row (for the bound: milliseconds) against the number of features."""
-    import matplotlib
     import numpy as np
 
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    matplotlib.rcParams["svg.hashsalt"] = name
+    plt = pyplot()
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     for axis, parts, title in (
         (axes[0], ("product", "ready", "nufft", "transforms"), "statistics: microseconds a row"),
@@ -87,11 +81,8 @@ def _picture(name: str, sizes: list[tuple[int, int, int]], results: Results) -> 
         axis.grid(alpha=0.3)
         if axis.lines:
             axis.legend(fontsize=7)
-    path = PICTURES / f"{name}.svg"
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    return f"![{name}]({path.relative_to(PICTURES.parent)})"
+    return picture(figure, name)
 
 
 SIZES = [
