@@ -2,7 +2,8 @@
 
 Intervals are the outer quantiles. Density and CRPS are those of a Gaussian with the mean of the first model and the
 variance a + b s², where s is the spread of the row's quantiles, and a and b are most likely on the rows that stopping
-looks at: models of single quantiles cross and coincide, so that s alone is nearly 0 for some rows. A density the quantiles and s alone were tried first, on the first split of some tables, and were worse for LightGBM.
+looks at: models of single quantiles cross and coincide, so that s alone is nearly 0 for some rows. That, and a density
+through the quantiles, were tried first on a split of some tables, and were worse for LightGBM.
 """
 
 from typing import Any
