@@ -25,7 +25,7 @@ from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
 from odvff.rows import slices
 from odvff.threads import n_threads, one_blas_thread
 
-BLOCK_ROWS = 16_384
+BLOCK_ROWS = 4096
 GRID, SURFACE = 200, 50
 MOST_AXES = 2  # columns of an effect that has a picture
 UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a word

@@ -119,14 +119,15 @@ class Posterior:
         X = matrix(X, "X")
         # ‖Rᵀψ‖² is positive by construction; the rest is positive in exact arithmetic
         if not self._is_fast(X):
-            psi = self.factor.solve(self.terms.Kuf(X))
+            phi = self.terms.Kuf(X)
+            psi = self.factor.solve(phi)
             variance = residual_variance(self.terms.variances(X), psi) + (self._root_transpose(psi) ** 2).sum(axis=0)
-            return self._with_points(X, self.whitened_weights @ psi), variance
+            return self._with_points(X, self.weights @ phi), variance
         mean, explained, kept = np.empty((3, len(X)))
-        whitened_weights, psi = self.whitened_weights, np.empty(0)
+        psi = np.empty(0)
         for rows, phi in self._fast.blocks(X):
+            mean[rows] = self._fast_weights @ phi
             psi = self._fast.whiten(phi, psi if psi.shape == phi.shape else np.empty_like(phi))
-            mean[rows] = whitened_weights @ psi
             explained[rows] = np.einsum("ij,ij->j", psi, psi)
             spread = self._root_transpose(psi, overwrite=True)
             kept[rows] = np.einsum("ij,ij->j", spread, spread)
