@@ -32,6 +32,7 @@ class Experiment:
     what: str
     cells: Callable[[], list[Cell]]
     show: Callable[["Results"], str]
+    on_request: bool = False  # not one of `all`
 
 
 class Results:

@@ -19,10 +19,12 @@ def main(here: Path, experiments: list[Experiment], description: str, arguments:
             print(_done(one, results(one)))
         return 0
     if asked.command == "write":
-        shown = [f"## {one.name}\n\n{one.show(results(one))}\n" for one in experiments]
+        wanted = [one for one in experiments if not one.on_request or results(one).path.exists()]
+        shown = [f"## {one.name}\n\n{one.show(results(one))}\n" for one in wanted]
         (here / "README.md").write_text((here / "intro.md").read_text() + "\n".join(shown))
         return 0
-    for one in experiments if asked.name == "all" else [by_name[asked.name]]:
+    everything = [one for one in experiments if not one.on_request]
+    for one in everything if asked.name == "all" else [by_name[asked.name]]:
         if asked.command == "show":
             print(f"# {one.name}\n\n{one.show(results(one))}\n")
         else:
@@ -49,4 +51,5 @@ def _done(one: Experiment, results: Results) -> str:
     runs = {cell.name: min(len(results.of(cell.name)), cell.repeats) for cell in cells}
     minutes = sum(cell.minutes * (cell.repeats - runs[cell.name]) for cell in cells)
     total = sum(cell.repeats for cell in cells)
-    return f"{one.name:20s} {one.what}: {sum(runs.values())} of {total} runs, about {minutes / 60:.1f} hours left"
+    asked = ", just on request" if one.on_request else ""
+    return f"{one.name:20s} {one.what}: {sum(runs.values())} of {total} runs, about {minutes / 60:.1f} hours left{asked}"

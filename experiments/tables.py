@@ -1,5 +1,6 @@
 """The tables of the paper."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -37,7 +38,7 @@ def _name(reading: str, way: str, method: str, **where: Any) -> str:
 # |β| = 11, 99, 189 of |β| + |γ| = 200
 
 
-def synthetic_cells() -> list[Cell]:
+def synthetic_cells(per_column: bool = True) -> list[Cell]:
     cells = []
     for reading in synthetic.READINGS:
         for D, by_beta in paper.SYNTHETIC.items():
@@ -47,7 +48,7 @@ def synthetic_cells() -> list[Cell]:
                 for way, method in [*(("paper", m) for m in methods), ("stochastic", "odvff")]:
                     if reading == "additive" and way == "paper":
                         continue  # the other reading is the paper's
-                    sizes = Sizes(beta, 200 - beta, _steps(D, beta, method), BATCH)
+                    sizes = Sizes(beta, 200 - beta, _steps(D, beta, method), BATCH, per_column)
                     job = partial(_synthetic, way, method, sizes, reading, D, 50_000)
                     minutes = 2 + D * beta / 100
                     cells.append(Cell(_name(reading, way, method, D=D, beta=beta), job, 10, minutes))
@@ -57,11 +58,11 @@ def synthetic_cells() -> list[Cell]:
 # |β| = 10 and 50 of 100
 
 
-def by_rows_cells(D: int) -> list[Cell]:
+def by_rows_cells(D: int, per_column: bool = True) -> list[Cell]:
     cells = []
     for reading in synthetic.READINGS:
         for (n, beta), methods in paper.BY_ROWS[D].items():
-            sizes = Sizes(beta, 100 - beta, _steps(D, beta, "odvff"), BATCH)
+            sizes = Sizes(beta, 100 - beta, _steps(D, beta, "odvff"), BATCH, per_column)
             if beta == 10:
                 job = partial(_synthetic, "collapsed", "odvff", sizes, reading, D, n)
                 cells.append(Cell(_name(reading, "collapsed", "odvff", N=n), job, 20, 0.3))
@@ -92,13 +93,13 @@ BENCHMARK_SIZES = {"kegg_directed": (150, 50), "sgemmProd": (120, 80)}
 BENCHMARK_STEPS, BENCHMARK_BATCH = 10_000, 400
 
 
-def benchmark_cells() -> list[Cell]:
+def benchmark_cells(per_column: bool = False) -> list[Cell]:
     cells = []
     for name in data.SETS:
         if not data.is_here(name):
             continue
         gamma, beta = BENCHMARK_SIZES.get(name, (300, 100))
-        sizes = Sizes(beta, gamma, BENCHMARK_STEPS, BENCHMARK_BATCH, per_column=False)
+        sizes = Sizes(beta, gamma, BENCHMARK_STEPS, BENCHMARK_BATCH, per_column)
         for way, method in (
             ("collapsed", "odvff"),
             ("stochastic", "odvff"),
@@ -125,6 +126,24 @@ def _cell(runs: list[dict[str, Any]], key: str = "log_density") -> str:
     return f"{mean:.3f}{more} ({n})"
 
 
+# how good a value is: the larger the better
+GOODNESS: dict[str, Callable[[float], float]] = {
+    "log_density": lambda value: value,
+    "rmse": lambda value: -value,
+    "coverage": lambda value: -abs(value - 0.95),
+}
+
+
+def _ranks(values: dict[str, float | None], key: str = "log_density") -> dict[str, str]:
+    """Rank of every method among those that have a value, in square brackets; equal to three digits is equal."""
+    goodness = {m: round(GOODNESS[key](v), 3) for m, v in values.items() if v is not None}
+    return {m: f" [{1 + sum(o > goodness[m] for o in goodness.values())}]" if m in goodness else "" for m in values}
+
+
+def _average(runs: list[dict[str, Any]], key: str = "log_density") -> float | None:
+    return _mean(runs, key)[0] if runs else None
+
+
 def _markdown(head: list[str], rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
@@ -138,6 +157,9 @@ MEASURES = {
 }
 
 
+COUNTED = "± standard error (runs) [rank]"
+
+
 def show_synthetic(results: Results) -> str:
     parts = []
     for reading in synthetic.READINGS:
@@ -145,24 +167,22 @@ def show_synthetic(results: Results) -> str:
         rows = []
         for D, by_beta in paper.SYNTHETIC.items():
             for beta, methods in by_beta.items():
+                own = {m: results.of(_name(reading, "paper", m, D=D, beta=beta)) for m in methods}
+                ranks = _ranks(dict(methods)), _ranks({m: _average(runs) for m, runs in own.items()})
                 for method, value in methods.items():
-                    ours = ("stochastic", method) if method == "odvff" else None
+                    ours = [results.of(_name(reading, "stochastic", method, D=D, beta=beta))]
+                    ours.append(results.of(_name(reading, "collapsed", "odvff", D=D)) if beta == 11 else [])
                     rows.append(
                         [
                             str(D),
                             str(beta),
                             NAMES[method],
-                            f"{value:.3f}",
-                            _cell(results.of(_name(reading, "paper", method, D=D, beta=beta))),
-                            _cell(results.of(_name(reading, *ours, D=D, beta=beta))) if ours else "",
-                            _cell(results.of(_name(reading, "collapsed", "odvff", D=D)))
-                            if method == "odvff" and beta == 11
-                            else "",
+                            f"{value:.3f}{ranks[0][method]}",
+                            f"{_cell(own[method])}{ranks[1][method]}",
+                            *(_cell(runs) if method == "odvff" and runs else "" for runs in ours),
                         ]
                     )
-        parts.append(
-            f"Reading: {reading}. Mean test log-likelihood ± standard error (runs).\n\n" + _markdown(head, rows)
-        )
+        parts.append(f"Reading: {reading}. Mean test log-likelihood {COUNTED}.\n\n" + _markdown(head, rows))
     return "\n\n".join(parts)
 
 
@@ -173,75 +193,96 @@ def show_by_rows(D: int, results: Results) -> str:
             head = ["N", "\\|β\\|", "method", "paper", "as in the paper", "ours stochastic", "ours collapsed"]
             rows = []
             for (n, beta), methods in paper.BY_ROWS[D].items():
-                for method, values in methods.items():
-                    where: dict[str, Any] = {"N": n} if method in ("svgp", "sgpr") else {"N": n, "beta": beta}
-                    collapsed = method == "sgpr" or (method == "odvff" and beta == 10)
-                    rows.append(
-                        [
-                            f"{n:,}",
-                            str(beta),
-                            NAMES[method],
-                            f"{values[place]:.3f}",
-                            _cell(results.of(_name(reading, "paper", method, **where)), key),
-                            _cell(results.of(_name(reading, "stochastic", method, **where)), key)
-                            if method == "odvff"
-                            else "",
-                            _cell(results.of(_name(reading, "collapsed", method, N=n)), key) if collapsed else "",
-                        ]
-                    )
-            parts.append(f"Reading: {reading}. {title} ± standard error (runs).\n\n" + _markdown(head, rows))
+                rows += _rows_of_methods(results, reading, key, place, n, beta, methods)
+            parts.append(f"Reading: {reading}. {title} {COUNTED}.\n\n" + _markdown(head, rows))
     return "\n\n".join(parts)
 
 
-def show_benchmark(results: Results) -> str:
-    head = [
-        "data",
-        "paper: ODVFF",
-        "ODVGP",
-        "SVGP",
-        "as in the paper: ODVFF",
-        "ODVGP",
-        "SVGP",
-        "ours stochastic",
-        "ours collapsed",
-        "RMSE",
-        "coverage",
-    ]
+def _rows_of_methods(
+    results: Results, reading: str, key: str, place: int, n: int, beta: int, methods: dict[str, tuple[float, ...]]
+) -> list[list[str]]:
+    """SGPR has no minibatches: its run as in the paper is the collapsed one."""
+    where = {m: {"N": n} if m in ("svgp", "sgpr") else {"N": n, "beta": beta} for m in methods}
+    own = {m: results.of(_name(reading, "collapsed" if m == "sgpr" else "paper", m, **where[m])) for m in methods}
+    ranks = (
+        _ranks({m: values[place] for m, values in methods.items()}, key),
+        _ranks({m: _average(runs, key) for m, runs in own.items()}, key),
+    )
     rows = []
-    for name, one in data.SETS.items():
-        values = paper.BENCHMARK[one.paper or name]
-        star = "*" if one.paper else ""
-        runs = {(w, m): results.of(f"{name} | {w} | {m}") for w in ("paper", "stochastic", "collapsed") for m in NAMES}
-        ours = runs["collapsed", "odvff"]
-        if not any(runs.values()):
-            rows.append([name, *(f"{values[m][0]:.3f}" for m in ("odvff", "odvgp", "svgp")), "absent", *[""] * 6])
-            continue
+    for method, values in methods.items():
+        ours = [results.of(_name(reading, "stochastic", method, **where[method]))]
+        ours.append(results.of(_name(reading, "collapsed", method, N=n)) if beta == 10 else [])
         rows.append(
             [
-                name,
-                *(f"{values[m][0]:.3f}{star}" for m in ("odvff", "odvgp", "svgp")),
-                *(_cell(runs["paper", m]) for m in ("odvff", "odvgp", "svgp")),
-                _cell(runs["stochastic", "odvff"]),
-                _cell(ours),
-                _cell(ours, "rmse"),
-                _cell(ours, "coverage"),
+                f"{n:,}",
+                str(beta),
+                NAMES[method],
+                f"{values[place]:.3f}{ranks[0][method]}",
+                f"{_cell(own[method], key)}{ranks[1][method]}",
+                *(_cell(runs, key) if method == "odvff" and runs else "" for runs in ours),
             ]
         )
+    return rows
+
+
+METHODS = ("odvff", "odvgp", "svgp")
+
+
+def show_benchmark(results: Results) -> str:
+    head = ["data", "paper: ODVFF", "ODVGP", "SVGP", "as in the paper: ODVFF", "ODVGP", "SVGP"]
+    head += ["ours stochastic", "ours collapsed", "RMSE", "coverage"]
+    rows = []
+    for name, one in data.SETS.items():
+        values = {m: paper.BENCHMARK[one.paper or name][m][0] for m in METHODS}
+        star, theirs = "*" if one.paper else "", _ranks(dict(values))
+        own = {m: results.of(f"{name} | paper | {m}") for m in METHODS}
+        stochastic, collapsed = (results.of(f"{name} | {way} | odvff") for way in ("stochastic", "collapsed"))
+        row = [name, *(f"{values[m]:.3f}{star}{theirs[m]}" for m in METHODS)]
+        if not any((*own.values(), stochastic, collapsed)):
+            rows.append([*row, "absent", *[""] * 6])
+            continue
+        ranks = _ranks({m: _average(runs) for m, runs in own.items()})
+        row += [f"{_cell(own[m])}{ranks[m]}" for m in METHODS]
+        rows.append([*row, _cell(stochastic), *(_cell(collapsed, key) for key in MEASURES)])
     notes = "\n".join(f"- {name}: {one.note}." for name, one in data.SETS.items() if one.note)
-    title = "Mean test log-likelihood ± standard error (runs), of standardised targets; * is of another set."
+    title = f"Mean test log-likelihood {COUNTED}, of standardised targets; * is of another set."
     return f"{title}\n\n{_markdown(head, rows)}\n\n{notes}"
 
 
+# is |β| of every column, or of all together? the reading that fits the paper, and the other on request
+SYNTHETIC, BENCHMARK = "|β| = 11, 99, 189 of 200 in D = 2, 4, 8", "the UCI and PMLB sets"
+BY_ROWS = "|β| = 10, 50 of 100, N = 50,000 and 100,000, D = {}"
+OTHER = {True: "; |β| of every column", False: "; |β| of all columns together"}
+
 TABLES = [
-    Experiment("table-synthetic", "|β| = 11, 99, 189 of 200 in D = 2, 4, 8", synthetic_cells, show_synthetic),
+    Experiment("table-synthetic", SYNTHETIC, synthetic_cells, show_synthetic),
     *(
-        Experiment(
-            f"table-{D}d",
-            f"|β| = 10, 50 of 100, N = 50,000 and 100,000, D = {D}",
-            partial(by_rows_cells, D),
-            partial(show_by_rows, D),
-        )
+        Experiment(f"table-{D}d", BY_ROWS.format(D), partial(by_rows_cells, D), partial(show_by_rows, D))
         for D in (1, 5, 10)
     ),
-    Experiment("table-benchmark", "the UCI and PMLB sets", benchmark_cells, show_benchmark),
+    Experiment("table-benchmark", BENCHMARK, benchmark_cells, show_benchmark),
+    Experiment(
+        "table-synthetic-total",
+        SYNTHETIC + OTHER[False],
+        partial(synthetic_cells, False),
+        show_synthetic,
+        on_request=True,
+    ),
+    *(
+        Experiment(
+            f"table-{D}d-total",
+            BY_ROWS.format(D) + OTHER[False],
+            partial(by_rows_cells, D, False),
+            partial(show_by_rows, D),
+            on_request=True,
+        )
+        for D in (5, 10)
+    ),
+    Experiment(
+        "table-benchmark-per-column",
+        BENCHMARK + OTHER[True],
+        partial(benchmark_cells, True),
+        show_benchmark,
+        on_request=True,
+    ),
 ]
