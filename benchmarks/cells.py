@@ -20,7 +20,7 @@ class Cell:
 
     name: str
     run: Callable[[int], dict[str, Any]]
-    repeats: int
+    repeats: int  # as planned
     minutes: float  # of one run, about
 
 
@@ -89,7 +89,7 @@ def run(experiment: Experiment, results: "Results", repeats: int | None, only: s
 
 
 def _missing(cells: list[Cell], repeats: int | None, results: Results) -> Iterable[tuple[Cell, int]]:
-    most = {cell.name: cell.repeats if repeats is None else min(repeats, cell.repeats) for cell in cells}
+    most = {cell.name: cell.repeats if repeats is None else repeats for cell in cells}
     for seed in range(max(most.values(), default=0)):
         for cell in cells:
             if seed < most[cell.name] and not results.has(cell.name, seed):

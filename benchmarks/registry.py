@@ -41,7 +41,7 @@ def _parser(package: str, description: str, names: list[str]) -> argparse.Argume
         command = commands.add_parser(name, help=text)
         command.add_argument("name", choices=["all", *names])
         if name == "run":
-            command.add_argument("--repeats", type=int, help="at most so many runs of every cell")
+            command.add_argument("--repeats", type=int, help="so many runs of every cell, instead of what is planned")
             command.add_argument("--only", default="", help="cells whose name holds this")
     return parser
 
@@ -51,5 +51,5 @@ def _done(one: Experiment, results: Results) -> str:
     runs = {cell.name: min(len(results.of(cell.name)), cell.repeats) for cell in cells}
     minutes = sum(cell.minutes * (cell.repeats - runs[cell.name]) for cell in cells)
     total = sum(cell.repeats for cell in cells)
-    asked = ", just on request" if one.on_request else ""
-    return f"{one.name:20s} {one.what}: {sum(runs.values())} of {total} runs, about {minutes / 60:.1f} hours left{asked}"
+    left = f"about {minutes / 60:.1f} hours left{', just on request' if one.on_request else ''}"
+    return f"{one.name:20s} {one.what}: {sum(runs.values())} of {total} runs, {left}"

@@ -10,6 +10,8 @@ from experiments import data, paper, synthetic
 from experiments.ways import Sizes, fit_and_score
 
 STEPS, BATCH = 8000, 500
+# planned runs of every cell; one of each by minibatches, which take minutes, and more with --repeats
+COLLAPSED_RUNS = 5
 # harmonics make the natural step cubic in their number: with |β| = 189 in eight columns there are 1,500 features
 FEWER_STEPS = {(4, 189): 2000, (8, 99): 2000, (8, 189): 500, (10, 50): 4000}
 
@@ -43,7 +45,7 @@ def synthetic_cells(per_column: bool = True) -> list[Cell]:
     for reading in synthetic.READINGS:
         for D, by_beta in paper.SYNTHETIC.items():
             job = partial(_synthetic, "collapsed", "odvff", Sizes(0, 0, 0, 0), reading, D, 50_000)
-            cells.append(Cell(_name(reading, "collapsed", "odvff", D=D), job, 10, 0.3))
+            cells.append(Cell(_name(reading, "collapsed", "odvff", D=D), job, COLLAPSED_RUNS, 0.3))
             for beta, methods in by_beta.items():
                 for way, method in [*(("paper", m) for m in methods), ("stochastic", "odvff")]:
                     if reading == "additive" and way == "paper":
@@ -51,7 +53,7 @@ def synthetic_cells(per_column: bool = True) -> list[Cell]:
                     sizes = Sizes(beta, 200 - beta, _steps(D, beta, method), BATCH, per_column)
                     job = partial(_synthetic, way, method, sizes, reading, D, 50_000)
                     minutes = 2 + D * beta / 100
-                    cells.append(Cell(_name(reading, way, method, D=D, beta=beta), job, 10, minutes))
+                    cells.append(Cell(_name(reading, way, method, D=D, beta=beta), job, 1, minutes))
     return cells
 
 
@@ -65,17 +67,17 @@ def by_rows_cells(D: int, per_column: bool = True) -> list[Cell]:
             sizes = Sizes(beta, 100 - beta, _steps(D, beta, "odvff"), BATCH, per_column)
             if beta == 10:
                 job = partial(_synthetic, "collapsed", "odvff", sizes, reading, D, n)
-                cells.append(Cell(_name(reading, "collapsed", "odvff", N=n), job, 20, 0.3))
+                cells.append(Cell(_name(reading, "collapsed", "odvff", N=n), job, COLLAPSED_RUNS, 0.3))
                 if n == 50_000:
                     job = partial(_synthetic, "collapsed", "sgpr", sizes, reading, D, n)
-                    cells.append(Cell(_name(reading, "collapsed", "sgpr", N=n), job, 5, 4.0))
+                    cells.append(Cell(_name(reading, "collapsed", "sgpr", N=n), job, COLLAPSED_RUNS, 4.0))
             for way, method in [*(("paper", m) for m in methods if m != "sgpr"), ("stochastic", "odvff")]:
                 if (reading == "additive" and way == "paper") or (method == "svgp" and beta == 50):
                     continue
                 own = sizes if method == "odvff" else Sizes(beta, 100 - beta, STEPS, BATCH)
                 where = {"N": n} if method == "svgp" else {"N": n, "beta": beta}
                 job = partial(_synthetic, way, method, own, reading, D, n)
-                cells.append(Cell(_name(reading, way, method, **where), job, 20, 2 + D * beta / 100))
+                cells.append(Cell(_name(reading, way, method, **where), job, 1, 1 + D * beta / 100))
     return cells
 
 
@@ -106,7 +108,9 @@ def benchmark_cells(per_column: bool = False) -> list[Cell]:
             *(("paper", m) for m in ("odvff", "odvgp", "svgp")),
         ):
             job = partial(_benchmark, way, method, sizes, name)
-            cells.append(Cell(f"{name} | {way} | {method}", job, 5, 0.3 if way == "collapsed" else 6.0))
+            cells.append(
+                Cell(f"{name} | {way} | {method}", job, *((COLLAPSED_RUNS, 0.3) if way == "collapsed" else (1, 5.0)))
+            )
     return cells
 
 
