@@ -14,6 +14,10 @@ from typing import Any
 from odvff.threads import one_blas_thread
 
 
+class Unavailable(Exception):
+    """What a cell needs cannot be had here: it is left out, with this reason."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One number of a table, or one run of a figure: how it is obtained for a seed, and how often."""
@@ -40,7 +44,10 @@ class Results:
 
     def __init__(self, path: Path):
         self.path = path
-        self._kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
+        self._kept = self._read()
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        return json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def of(self, cell: str) -> list[dict[str, Any]]:
         """All runs of a cell, in the order of their seeds."""
@@ -51,6 +58,7 @@ class Results:
         return str(seed) in self._kept.get(cell, {})
 
     def keep(self, cell: str, seed: int, measured: dict[str, Any]) -> None:
+        self._kept = self._read()  # others may run other cells
         self._kept.setdefault(cell, {})[str(seed)] = measured
         self.path.parent.mkdir(exist_ok=True)
         new = self.path.with_suffix(".part")
@@ -78,11 +86,15 @@ def run(experiment: Experiment, results: "Results", repeats: int | None, only: s
     say(f"{experiment.name}: {len(todo)} runs to do, about {left:.0f} minutes")
     for i, (cell, seed) in enumerate(todo, 1):
         began = time.perf_counter()
-        with one_blas_thread():
-            measured = cell.run(seed)
+        left -= cell.minutes
+        try:
+            with one_blas_thread():
+                measured = cell.run(seed)
+        except Unavailable as reason:
+            say(f"[{i}/{len(todo)}] {cell.name}, seed {seed}: absent: {reason}")
+            continue
         seconds = time.perf_counter() - began
         results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1)})
-        left -= cell.minutes
         numbers = ", ".join(f"{k} {v:.4f}" for k, v in measured.items() if isinstance(v, float))
         time_left = f"{seconds:.0f} s, about {max(left, 0):.0f} minutes left"
         say(f"[{i}/{len(todo)}] {cell.name}, seed {seed}: {numbers}; {time_left}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.cells import Unavailable
 
 FOLDERS = ("../shared/data", "data")
 
@@ -50,7 +51,7 @@ SETS = {
 }
 
 
-class Absent(Exception):
+class Absent(Unavailable):
     """A data set cannot be had here."""
 
 

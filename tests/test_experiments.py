@@ -1,0 +1,54 @@
+"""The registry of the paper: every cell of its tables is there, and what is missing is said."""
+
+import numpy as np
+import pytest
+from benchmarks.cells import Results
+from experiments import data, paper, synthetic
+from experiments.tables import TABLES, by_rows_cells, synthetic_cells
+from experiments.ways import Sizes, fit_and_score
+
+
+def test_every_number_of_the_paper_has_a_cell():
+    names = {cell.name for cell in synthetic_cells()}
+    for D, by_beta in paper.SYNTHETIC.items():
+        for beta, methods in by_beta.items():
+            assert all(f"product | paper | {m} | D={D} | beta={beta}" in names for m in methods)
+    for D, settings in paper.BY_ROWS.items():
+        names = {cell.name for cell in by_rows_cells(D)}
+        for (n, beta), methods in settings.items():
+            for m in methods:
+                way = "collapsed" if m == "sgpr" else "paper"
+                where = "" if m in ("svgp", "sgpr") else f" | beta={beta}"
+                assert f"product | {way} | {m} | N={n}{where}" in names
+
+
+def test_tables_are_shown_before_anything_was_run(tmp_path):
+    for one in TABLES:
+        shown = one.show(Results(tmp_path / "none.json"))
+        assert "| ODVFF |" in shown or "paper: ODVFF" in shown
+
+
+def test_a_set_that_cannot_be_had_is_absent(monkeypatch, tmp_path):
+    monkeypatch.setenv("ODVFF_DATA", str(tmp_path))
+    with pytest.raises(data.Absent, match="tamilelectric: no file, and no public source"):
+        data.load("tamilelectric")
+
+
+@pytest.mark.parametrize("reading", synthetic.READINGS)
+def test_synthetic_rows_have_the_variance_they_should(reading):
+    """Many draws of few rows: Var y = Var f + Var ε."""
+    D, spread = 3, []
+    for seed in range(60):
+        (_, y), (_, y_test) = synthetic.draw(reading, D, 40, seed, n_test=40)
+        spread += [*y, *y_test]
+    expected = (D if reading == "additive" else 1.0) + synthetic.READINGS[reading] ** 2
+    assert np.mean(np.square(spread)) == pytest.approx(expected, rel=0.25)
+
+
+@pytest.mark.parametrize("way", ["paper", "collapsed"])
+def test_a_fit_is_scored_on_test_rows(way):
+    train, test = synthetic.draw("additive", 1, 400, 0, n_test=200)
+    measured = fit_and_score(way, "odvff", Sizes(9, 5, 30, 100), train, test, 0)
+    assert np.isfinite([measured["log_density"], measured["rmse"]]).all()
+    assert 0 < measured["coverage"] <= 1
+    assert measured["rmse"] < 1.2

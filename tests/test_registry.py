@@ -1,0 +1,102 @@
+"""Experiments and benchmarks: every run is kept at once, and a later call goes on where the last one ended."""
+
+import json
+
+import pytest
+from benchmarks.cells import Cell, Experiment, Results, Unavailable
+from benchmarks.registry import main
+from experiments.tables import _ranks
+
+
+class Counter:
+    """A job that notes the seeds it was run with, and fails at one of them."""
+
+    def __init__(self, fails_at=None):
+        self.seeds, self.fails_at = [], fails_at
+
+    def __call__(self, seed):
+        if seed == self.fails_at:
+            raise KeyboardInterrupt
+        self.seeds.append(seed)
+        return {"value": seed / 2, "text": "fine"}
+
+
+def experiment(*jobs, name="one", **more):
+    cells = [Cell(f"cell {i}", job, 3, 0.1) for i, job in enumerate(jobs)]
+    return Experiment(name, "a trial", lambda: cells, lambda results: f"{len(results.of('cell 0'))} runs", **more)
+
+
+def test_what_was_run_is_kept_and_the_rest_goes_on(tmp_path, capsys):
+    first, second = Counter(), Counter(fails_at=1)
+    with pytest.raises(KeyboardInterrupt):
+        main(tmp_path, [experiment(first, second)], "", ["run", "one"])
+    kept = json.loads((tmp_path / "results" / "one.json").read_text())
+    assert {cell: sorted(runs) for cell, runs in kept.items()} == {"cell 0": ["0", "1"], "cell 1": ["0"]}
+    again = Counter()
+    main(tmp_path, [experiment(first, again)], "", ["run", "one"])
+    assert first.seeds == [0, 1, 2]
+    assert again.seeds == [1, 2]
+    main(tmp_path, [experiment(first, again)], "", ["run", "one", "--repeats", "4", "--only", "cell 1"])
+    assert again.seeds == [1, 2, 3]
+    main(tmp_path, [experiment(first, again)], "", ["show", "one"])
+    assert "3 runs" in capsys.readouterr().out
+
+
+def test_repeats_are_interleaved(tmp_path):
+    order = []
+    jobs = [lambda seed, i=i: order.append((i, seed)) or {} for i in range(2)]
+    main(tmp_path, [experiment(*jobs)], "", ["run", "one", "--repeats", "2"])
+    assert order == [(0, 0), (1, 0), (0, 1), (1, 1)]
+
+
+def test_on_request_is_not_one_of_all(tmp_path, capsys):
+    usual, special = Counter(), Counter()
+    both = [experiment(usual), experiment(special, name="two", on_request=True)]
+    (tmp_path / "intro.md").write_text("# All\n")
+    main(tmp_path, both, "", ["run", "all"])
+    assert (usual.seeds, special.seeds) == ([0, 1, 2], [])
+    main(tmp_path, both, "", ["list"])
+    listed = capsys.readouterr().out.splitlines()
+    assert "3 of 3 runs" in listed[-2]
+    assert "just on request" in listed[-1]
+    main(tmp_path, both, "", ["write"])
+    assert "## two" not in (tmp_path / "README.md").read_text()
+    main(tmp_path, both, "", ["run", "two"])
+    main(tmp_path, both, "", ["write"])
+    assert "## two" in (tmp_path / "README.md").read_text()
+
+
+def test_results_have_a_line_for_every_run(tmp_path):
+    results = Results(tmp_path / "results" / "one.json")
+    results.keep("b", 10, {"x": 1.0})
+    results.keep("b", 2, {"x": 2.0})
+    results.keep("a", 0, {"x": [1, 2]})
+    assert [run["x"] for run in Results(results.path).of("b")] == [2.0, 1.0]
+    assert results.path.read_text().count("\n") == 9
+
+
+def test_ranks_say_who_is_best():
+    values = {"odvff": -0.5, "odvgp": -0.4, "svgp": None, "sgpr": -0.40001}
+    assert _ranks(values) == {"odvff": " [3]", "odvgp": " [1]", "svgp": "", "sgpr": " [1]"}
+    assert _ranks({"odvff": 0.9, "odvgp": 0.96}, "coverage") == {"odvff": " [2]", "odvgp": " [1]"}
+    assert _ranks({"odvff": 0.9, "odvgp": 0.96}, "rmse") == {"odvff": " [1]", "odvgp": " [2]"}
+
+
+def test_a_cell_whose_data_cannot_be_had_holds_up_nothing(tmp_path, capsys):
+    def absent(seed):
+        raise Unavailable("no file of it")
+
+    later = Counter()
+    main(tmp_path, [experiment(absent, later)], "", ["run", "one", "--repeats", "1"])
+    assert "cell 0, seed 0: absent: no file of it" in capsys.readouterr().out
+    assert later.seeds == [0]
+    assert Results(tmp_path / "results" / "one.json").of("cell 0") == []
+
+
+def test_two_who_run_different_cells_do_not_lose_each_others_results(tmp_path):
+    here, there = (Results(tmp_path / "one.json") for _ in range(2))
+    here.keep("a", 0, {"x": 1.0})
+    there.keep("b", 0, {"x": 2.0})
+    here.keep("a", 1, {"x": 3.0})
+    both = Results(here.path)
+    assert (len(both.of("a")), len(both.of("b"))) == (2, 1)
