@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.cells import Cell, Experiment
 from benchmarks.fresh import Failed, TooLong, fresh
-from benchmarks.tabular_show import cell_name, show
+from benchmarks.tabular_show import cell_name, show, show_interactions
 
 FOLDERS = ("../shared/data", "data")
 REPEATS = 3
@@ -109,15 +109,34 @@ def run(environment: str, job: str, path: Path, seed: int) -> dict[str, Any]:
         return {"failed": f"failed: {str(failure).splitlines()[-1][:150]}"}  # the error itself ends the traceback
 
 
+def found() -> dict[str, Path]:
+    """The tables that are here."""
+    return {name: path for name in TABLES if (path := file_of(name))}
+
+
 def cells() -> list[Cell]:
-    """Every library on every table that is here."""
-    found = {name: path for name in TABLES if (path := file_of(name))}
+    """Every library on every table."""
     return [
         Cell(cell_name(table, name), partial(run, library.environment, library.job, path), REPEATS, library.minutes)
-        for table, path in found.items()
+        for table, path in found().items()
         for name, library in LIBRARIES.items()
     ]
 
 
+def interactions_cells() -> list[Cell]:
+    return [
+        Cell(table, partial(run, "lightgbm", "tabular_interactions", path), REPEATS, 0.5)
+        for table, path in found().items()
+    ]
+
+
 USES = {name: library.use for name, library in LIBRARIES.items()}
-TABULAR = [Experiment("tabular", "eight libraries on real tables", cells, partial(show, TABLES, USES))]
+TABULAR = [
+    Experiment("tabular", "eight libraries on real tables", cells, partial(show, TABLES, USES)),
+    Experiment(
+        "tabular-interactions",
+        "LightGBM on real tables, with and without interactions",
+        interactions_cells,
+        partial(show_interactions, TABLES),
+    ),
+]

@@ -209,10 +209,29 @@ def _who_is_better(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ..
             wins.append(f"- {library}, on {len(clear)} of {sum(g is not None for g in gains.values())}: {found}.")
     return (
         f"**Where others are better** in log density, by more than {CLEAR}:\n\n" + "\n".join(wins) + "\n\n"
-        "By default our model is a sum of effects of single columns with noise that is the same everywhere. Trees "
-        "(LightGBM, NGBoost, EBM with its pairs) and a process of all columns (GPyTorch, GPR) find interactions, which "
-        "such a sum cannot hold, however many rows there are; NGBoost and the quantiles of LightGBM also let the noise "
-        "depend on the row. Where effects do add up, a smooth sum needs no more, and its intervals hold what they say."
+        "By default our model is a sum of effects of single columns, with noise that is the same everywhere. Trees "
+        "(LightGBM, NGBoost, EBM with its pairs) and a process of all columns (GPyTorch, GPR) can find interactions, "
+        "which such a sum cannot hold, however many rows there are: `tabular-interactions` below takes them away from "
+        "LightGBM. NGBoost and the quantiles of LightGBM also let the noise depend on the row; how much of their gain "
+        "in log density that makes has not been measured."
+    )
+
+
+def show_interactions(tables: tuple[str, ...], results: Results) -> str:
+    """RMSE of LightGBM with and without interactions, beside ours in the other benchmark."""
+    ours = Results(results.path.with_name("tabular.json"))
+    rows = []
+    for table in tables:
+        runs = _good(results.of(table))
+        if runs:
+            own = _mean(ours.of(cell_name(table, OURS)), "rmse")
+            means = [own, *(_mean(runs, key) for key in ("additive", "free"))]
+            rows.append([table, str(len(runs)), *("–" if mean is None else f"{mean:.3f}" for mean in means)])
+    head = ["table", "splits", OURS, "LightGBM, trees of one column", "LightGBM"]
+    return (
+        "RMSE of LightGBM's model of the mean as it is, and with trees that see one column each, so that it is a sum "
+        "of effects as ours is; all else is the same. The means of ours are over all its splits.\n\n"
+        + markdown(head, rows)
     )
 
 
@@ -266,6 +285,7 @@ def _dots(
     ax.set_ylim(len(tables) - 0.5, -0.5)
     ax.grid(axis="y", color="0.9")
     ax.set_axisbelow(True)
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.set_xlabel(label)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     shown = picture(figure, name)
