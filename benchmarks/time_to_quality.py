@@ -188,7 +188,7 @@ def _curves(results: Results, name: str) -> list[Curve]:
 def _picture(results: Results) -> str:
     """How far below the true process, against time; a line for each seed."""
     plt = pyplot()
-    figure, axes = plt.subplots(1, len(COLUMNS), figsize=(13, 4.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, len(COLUMNS), figsize=(13, 4.2), sharex=True, sharey=True, layout="constrained")
     for ax, D in zip(axes, COLUMNS, strict=True):
         true = [run["log_density"] for run in results.of(f"oracle | D={D}")]
         drawn = [(f"odvff, {_title(F)}", [list(chain(*c)) for c in _ours(results, F, D)]) for F in HARMONICS]
