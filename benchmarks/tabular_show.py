@@ -177,14 +177,23 @@ def _summary(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) ->
     ranks = {measure.key: _mean_ranks(runs, common, libraries, measure) for measure in QUALITY}
     rows = []
     for library in libraries:
-        row = [library, *(f"{ranks[measure.key][library]:.1f}" if common else "–" for measure in QUALITY)]
+        ended = sum(bool(_good(runs[table, library])) for table in tables)
+        row = [library, str(ended), *(f"{ranks[measure.key][library]:.1f}" if common else "–" for measure in QUALITY)]
         for key in RATIOS:
             values = [value for table in tables if (value := _ratio(runs, key, table, library))]
             row.append(short(geometric_mean(values), 2) if values else "–")
         rows.append([*row, str(sum("failed" in run for table in tables for run in runs[table, library]))])
     names = ["log density", "RMSE", "CRPS", "coverage"]
-    head = ["library", *(f"rank in {name}" for name in names), *(f"{name}, × ours" for name in RATIOS.values())]
-    return f"{len(common)} tables.\n\n" + markdown([*head, "runs that did not end"], rows)
+    head = [
+        "library",
+        "tables",
+        *(f"rank in {name}" for name in names),
+        *(f"{name}, × ours" for name in RATIOS.values()),
+    ]
+    return (
+        f"Ranks are over {len(common)} tables; ratios of libraries with different tables do not compare.\n\n"
+        + markdown([*head, "runs that did not end"], rows)
+    )
 
 
 def _mean_ranks(runs: Runs, tables: list[str], libraries: tuple[str, ...], measure: Measure) -> dict[str, float]:

@@ -47,6 +47,6 @@ def test_gains_and_ratios_are_of_splits_that_both_ended_on(shown: str) -> None:
 
 
 def test_who_did_not_end_is_last_and_listed(shown: str) -> None:
-    assert "| slow | 3.0 | 3.0 | 3.0 | 3.0 |" in shown
+    assert "| slow | 0 | 3.0 | 3.0 | 3.0 | 3.0 |" in shown
     assert "- slow on waves, split 1: over 15 minutes (900 s of processor time)." in shown
     assert "- trees on waves, split 1: failed: MemoryError." in shown

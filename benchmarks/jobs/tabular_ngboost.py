@@ -1,4 +1,7 @@
-"""NGBoost with a Normal distribution, its default; the number of trees by early stopping."""
+"""NGBoost with a Normal distribution, its default; the number of trees by early stopping.
+
+The default, 500 trees at a rate of 0.01, was worse on the first split of bike and took three times as long.
+"""
 
 from typing import Any
 
