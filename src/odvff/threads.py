@@ -15,6 +15,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from odvff.warm_memory import keep_memory_warm
+
 
 class _Limit:
     def __init__(self) -> None:
@@ -25,6 +27,7 @@ class _Limit:
     def enter(self) -> None:
         with self._lock:
             if self._users == 0:
+                keep_memory_warm()  # what runs like this is long, and makes many arrays
                 self._limits = threadpool_limits(1, user_api="blas")
             self._users += 1
 

@@ -20,9 +20,10 @@ from odvff.errors import InputError
 from odvff.inference.closed_form import beyond_beta
 from odvff.inference.fit import Fit
 from odvff.posterior import Posterior
+from odvff.posterior.whitened import FastFeatures
 from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum
-from odvff.threads import one_blas_thread
+from odvff.threads import one_blas_thread, side_by_side
 
 BLOCK_ROWS = 4096
 SAMPLE_ROWS = 3000
@@ -88,17 +89,27 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     gamma = matrix(gamma, "gamma")
     if len(gamma) == 0:
         return WithInducing(fit, 0.0, "no inducing points: the features already explain all of the prior variance")
-    C = fit.posterior.factor
-    psi_gamma, lift = beyond_beta(terms, C, gamma)
-    n = C.size
+    n = fit.posterior.factor.size
+    psi_gamma, lift = beyond_beta(terms, fit.posterior.factor, gamma)
+    features = FastFeatures(terms)
+
+    def sums(rows: tuple[Any, Any, Any]) -> tuple[Any, Any]:
+        """Σ w z zᵀ and Σ w z y of a block; z is scaled by √w, as BLAS does a symmetric product with half the work."""
+        X, y, w = rows
+        root = np.sqrt(w)
+        z = np.empty((n + lift.shape[1], len(X)))
+        for part, phi in features.blocks(X):
+            psi = features.whiten(phi, np.empty_like(phi))
+            z[:n, part] = psi
+            z[n:, part] = lift.T @ (terms.covariance(gamma, X[part]) - psi_gamma.T @ psi)
+        z *= root
+        return z @ z.T, z @ (root * y)
+
     gram, projection = np.zeros((n + lift.shape[1],) * 2), np.zeros(n + lift.shape[1])
     with one_blas_thread():
-        for X, y, w in _blocks(chunks):
-            psi = C.solve(terms.Kuf(X))
-            rho = lift.T @ (terms.covariance(gamma, X) - psi_gamma.T @ psi)
-            z = np.concatenate([psi, rho])
-            gram += (z * w) @ z.T
-            projection += z @ (w * y)
+        for own_gram, own_projection in side_by_side(sums, _blocks(chunks)):
+            gram += own_gram
+            projection += own_projection
         alone = _ridge(gram[:n, :n], projection[:n], noise)
         together = _ridge(gram, projection, noise)
     gain = float((projection @ together - projection[:n] @ alone) / (2 * noise))
