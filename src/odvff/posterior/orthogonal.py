@@ -27,6 +27,7 @@ from odvff.arrays import Array, is_traced, namespace
 from odvff.checks import matrix, numbers, untraced, vector, whole
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
+from odvff.posterior.point_sums import PointSum
 from odvff.posterior.residual import residual_variance, unexplained
 from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator
 from odvff.posterior.whitened import FastFeatures, can_be_fast
@@ -135,7 +136,15 @@ class Posterior:
 
     def _with_points(self, X: Array, mean: Array) -> Array:
         """The mean of β, and what γ adds to it."""
-        return mean if self.gamma is None else mean + self.terms.covariance(X, self.gamma) @ self.a_gamma
+        if self.gamma is None:
+            return mean
+        if any(is_traced(v) for v in (X, self.weights, self.gamma, self.a_gamma)):
+            return mean + self.terms.covariance(X, self.gamma) @ self.a_gamma
+        return mean + self._points(X)
+
+    @cached_property
+    def _points(self) -> PointSum:
+        return PointSum(self.terms, self.gamma, self.a_gamma)
 
     def _is_fast(self, X: Array) -> bool:
         return can_be_fast(self.terms) and not any(is_traced(v) for v in (X, self.root, self.weights))

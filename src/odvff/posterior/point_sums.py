@@ -1,0 +1,133 @@
+"""Σ_i a_i k(γ_i, x) of a one-column kernel in a time that does not grow with the number of points.
+
+A Matérn kernel is e^{−λr} times a polynomial in λr, so the points to the left of x act on it only through
+
+    L_k(g) = Σ_{γ_i ≤ g} a_i e^{−λ(g−γ_i)} (λ(g−γ_i))^k,     k = 0 … p,
+
+at the nearest of them, g: over a further distance h = λ(x−g) these become e^{−h} Σ_m C(k,m) h^{k−m} L_m(g). The same
+holds to the right. One search among the sorted points and two exponentials for each row, whatever their number; every
+exponent is negative, so nothing overflows.
+"""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from odvff.features import Fourier, Levels
+from odvff.kernels import VANISHED, Categorical, Matern, categorical, matern
+from odvff.terms import Sum, Term
+
+# c_k in k(r) = σ² Σ_k c_k (λr)^k e^{−λr}
+POLYNOMIALS = {1: (1.0,), 2: (1.0, 1.0), 3: (1.0, 1.0, 1 / 3)}
+
+
+@dataclass(frozen=True)
+class MaternSum:
+    """x ↦ Σ_i a_i k(γ_i, x), from the states at the sorted points."""
+
+    rate: float
+    points: Any  # sorted, (M,)
+    left: Any  # coefficients of h^j in e^{−h} Σ_j …, of the points to the left and at each point: (M + 1, s)
+    right: Any  # of those to the right; the first row of `left` and the last of `right` are of none
+
+    @classmethod
+    def of(cls, kernel: Matern, points: Any, weights: Any) -> "MaternSum":
+        order = np.argsort(points)
+        g, a, rate = points[order], kernel.variance * weights[order], float(kernel.rate)
+        c = POLYNOMIALS[kernel.order]
+        steps = rate * np.minimum(np.diff(g), VANISHED / rate)
+        none = np.zeros((1, kernel.order))
+        left = np.concatenate([none, _coefficients(_states(a, steps, kernel.order), c)])
+        # to the right: the same from the other end, without the point itself, which is to the left
+        right = np.concatenate([_coefficients(_states(a[::-1], steps[::-1], kernel.order), c)[::-1], none])
+        return cls(rate, g, left, right)
+
+    def __call__(self, x: Any) -> Any:
+        place = np.searchsorted(self.points, x, side="right")  # so many points are to the left, or here
+        total = np.zeros(len(x))
+        last = len(self.points) - 1
+        for coefficients, nearest in (
+            (self.left, self.points[np.maximum(place - 1, 0)]),
+            (self.right, self.points[np.minimum(place, last)]),
+        ):
+            h = self.rate * np.minimum(np.abs(x - nearest), VANISHED / self.rate)
+            here = coefficients[place]
+            value = here[:, -1].copy()
+            for j in range(here.shape[1] - 2, -1, -1):  # Horner's rule
+                value *= h
+                value += here[:, j]
+            np.negative(h, out=h)
+            value *= np.exp(h, out=h)
+            total += value
+        return total
+
+
+def _states(a: Any, steps: Any, order: int) -> Any:
+    """L_k at every point, (M, s), from left to right."""
+    states = np.zeros((len(a), order))
+    state = np.zeros(order)
+    for i, weight in enumerate(a):
+        if i:
+            h, decay = steps[i - 1], np.exp(-steps[i - 1])
+            state = np.array(
+                [decay * sum(comb(k, m) * h ** (k - m) * state[m] for m in range(k + 1)) for k in range(order)]
+            )
+        state[0] += weight
+        states[i] = state
+    return states
+
+
+def _coefficients(states: Any, c: tuple[float, ...]) -> Any:
+    """Σ_k c_k Σ_m C(k,m) h^{k−m} L_m by powers of h."""
+    result = np.zeros_like(states)
+    for k, factor in enumerate(c):
+        for m in range(k + 1):
+            result[:, k - m] += factor * comb(k, m) * states[:, m]
+    return result
+
+
+@dataclass(frozen=True)
+class LevelSum:
+    """The same for a column of codes: a sum for each of the levels of the points."""
+
+    codes: Any  # sorted, without repetition
+    values: Any
+
+    @classmethod
+    def of(cls, kernel: Categorical, points: Any, weights: Any) -> "LevelSum":
+        codes, where = np.unique(points, return_inverse=True)
+        return cls(codes, kernel.variance * np.bincount(where, weights, minlength=len(codes)))
+
+    def __call__(self, x: Any) -> Any:
+        place = np.minimum(np.searchsorted(self.codes, x), len(self.codes) - 1)
+        return np.where(self.codes[place] == x, self.values[place], 0.0)
+
+
+class PointSum:
+    """X ↦ k(X, γ) a for a sum of terms; a term of several columns is evaluated as it is."""
+
+    def __init__(self, terms: Sum, gamma: Any, weights: Any):
+        self._gamma, self._weights = gamma, weights
+        self._sums = [(term, _one_column(term, gamma, weights)) for term in terms]
+
+    def __call__(self, X: Any) -> Any:
+        total = np.zeros(len(X))
+        for term, one in self._sums:
+            if one is None:
+                total += term.covariance(X, self._gamma) @ self._weights
+            else:
+                total += one(term.select(X)[:, 0])
+        return total
+
+
+def _one_column(term: Term, gamma: Any, weights: Any) -> MaternSum | LevelSum | None:
+    selected = term.select(gamma, "gamma")
+    if selected.shape[1] != 1:
+        return None
+    if isinstance(term.features, Fourier):
+        return MaternSum.of(matern(term.kernel), selected[:, 0], weights)
+    if isinstance(term.features, Levels):
+        return LevelSum.of(categorical(term.kernel), selected[:, 0], weights)
+    return None
