@@ -26,6 +26,7 @@ from odvff.rows import slices
 from odvff.threads import n_threads, one_blas_thread
 
 BLOCK_ROWS = 4096
+LONG_BLOCK_ROWS = 2**14  # of predictions, which make features of few rows at a time themselves
 GRID, SURFACE = 200, 50
 MOST_AXES = 2  # columns of an effect that has a picture
 UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a word
@@ -82,13 +83,13 @@ class Model:
     def latent(self, table: Table, output: int = 0) -> tuple[Any, Any]:
         """Mean and variance of f, on the scale of the likelihood."""
         q = self.outputs[output].posterior
-        mean, variance = self._blocks(table, lambda X: np.stack(q.predict(X)))
+        mean, variance = self._blocks(table, lambda X: np.stack(q.predict(X)), LONG_BLOCK_ROWS)
         return mean, variance
 
     def mean(self, table: Table, output: int = 0) -> Any:
         """The mean of f alone, which is cheaper."""
         q = self.outputs[output].posterior
-        return self._blocks(table, lambda X: q.mean(X)[None])[0]
+        return self._blocks(table, lambda X: q.mean(X)[None], LONG_BLOCK_ROWS)[0]
 
     def samples(self, table: Table, n_samples: int, seed: int, output: int = 0) -> Any:
         """Samples of f, (n_samples, N): jointly exact up to 1000 rows, sampled functions in blocks of rows beyond.

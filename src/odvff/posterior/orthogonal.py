@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dtrmm
 
 from odvff.arrays import Array, is_traced, namespace
 from odvff.checks import matrix, numbers, untraced, vector, whole
@@ -35,6 +34,7 @@ from odvff.terms import Sum, Term
 
 EXACT_ROWS = 1000
 REFINEMENT = 16
+STRIPS, NARROWEST_STRIP = 8, 48  # of a triangular product
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Posterior:
             mean[rows] = self._fast_weights @ phi
             psi = self._fast.whiten(phi, psi if psi.shape == phi.shape else np.empty_like(phi))
             explained[rows] = np.einsum("ij,ij->j", psi, psi)
-            spread = self._root_transpose(psi, overwrite=True)
+            spread = self._root_transpose(psi)
             kept[rows] = np.einsum("ij,ij->j", spread, spread)
         return self._with_points(X, mean), unexplained(self.terms.variances(X), explained) + kept
 
@@ -161,14 +161,21 @@ class Posterior:
     def _is_upper(self) -> bool:
         return bool(np.triu(self.root, 1).any())
 
-    def _root_transpose(self, psi: Array, overwrite: bool = False) -> Array:
-        """Rᵀψ, in the memory of ψ if that is no longer needed."""
+    def _root_transpose(self, psi: Array) -> Array:
+        """Rᵀψ."""
         if self.root.ndim == 1:
             return self.root[:, None] * psi
-        if namespace(self.root, psi) is not np or len(psi) == 0:
+        if namespace(self.root, psi) is not np:
             return self.root.T @ psi
-        # a triangular product is half the work; BLAS counts by columns: (ψᵀR)ᵀ, with no copy of R
-        return dtrmm(1.0, self.root.T, psi.T, side=1, lower=self._is_upper, trans_a=1, overwrite_b=overwrite).T
+        # strip by strip without the zeros: nearly half the work, and unlike SciPy's triangular product it lets other
+        # threads run meanwhile
+        product, n = np.empty_like(psi), len(psi)
+        strip = max(NARROWEST_STRIP, -(-n // STRIPS))
+        for start in range(0, n, strip):
+            own = slice(start, start + strip)
+            rows = slice(0, start + strip) if self._is_upper else slice(start, n)
+            np.matmul(self.root[rows, own].T, psi[rows], out=product[own])
+        return product
 
     def covariance(self, X: Array, Z: Array | None = None) -> Array:
         """Cov(f(X), f(Z)), of shape (N, M); Z = X by default."""
