@@ -45,7 +45,7 @@ def show(results: Results) -> str:
     rows = []
     for name, _, ours, limit, asked in PAIRS:
         runs = results.of(name)
-        pairs = list(zip(each(runs, "seconds", ours), each(runs, "seconds", limit), strict=True))
+        pairs = list(zip(each(runs, "took", ours), each(runs, "took", limit), strict=True))
         rows.append(
             [
                 name,

@@ -47,7 +47,7 @@ def show(name: str, sizes: list[tuple[int, int, int]], results: Results) -> str:
     rows = []
     for D, F, N in sizes:
         runs = results.of(_name(D, F, N))
-        found = [spread(each(runs, "seconds", p)) if runs and p in runs[0]["seconds"] else "–" for p in PARTS]
+        found = [spread(each(runs, "took", p)) if runs and p in runs[0]["took"] else "–" for p in PARTS]
         rows.append([str(D), str(F), f"{N:,}", f"{D * (2 * F + 3):,}", *found])
     text = "Seconds, the median of fresh processes and the range; statistics are of all rows in one pass, two threads."
     picture = _picture(name, sizes, results)
@@ -69,9 +69,9 @@ def _picture(name: str, sizes: list[tuple[int, int, int]], results: Results) -> 
                 points = []
                 for size in sizes:
                     runs = results.of(_name(*size))
-                    if (D is None or size[0] == D) and runs and part in runs[0]["seconds"]:
+                    if (D is None or size[0] == D) and runs and part in runs[0]["took"]:
                         scale = 1e6 / size[2] if axis is axes[0] else 1e3
-                        points.append((runs[0]["features"], scale * float(np.median(each(runs, "seconds", part)))))
+                        points.append((runs[0]["features"], scale * float(np.median(each(runs, "took", part)))))
                 if points:
                     label = PARTS[part] + ("" if D is None else f", D={D}")
                     style = {"product": "C0o-", "ready": "C0o:", "nufft": "C1s-", "transforms": "C1s:"}

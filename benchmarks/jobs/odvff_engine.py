@@ -91,7 +91,7 @@ def main(D: int, F: int, N: int, parts: list[str]) -> None:
     made = {part: makers[part]() for part in parts}
     seconds = interleaved({part: work for part, (work, _) in made.items()}, REPEATS)
     seconds = {part: seconds[part] * scale for part, (_, scale) in made.items()}
-    report("odvff", "numpy", "scipy", "finufft", features=n, rows=N, seconds=seconds)
+    report("odvff", "numpy", "scipy", "finufft", features=n, rows=N, took=seconds)
 
 
 if __name__ == "__main__":
