@@ -44,6 +44,8 @@ def cells(sizes: list[tuple[int, int, int]]) -> list[Cell]:
 
 
 def show(name: str, sizes: list[tuple[int, int, int]], results: Results) -> str:
+    if not any(results.of(_name(*size)) for size in sizes):
+        return "Nothing has been measured yet."
     rows = []
     for D, F, N in sizes:
         runs = results.of(_name(D, F, N))

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.cells import Cell, Experiment, Results
+from benchmarks.showing import markdown
 
 from experiments import data, paper, synthetic
 from experiments.ways import Sizes, fit_and_score
@@ -146,11 +147,6 @@ def _average(runs: list[dict[str, Any]], key: str = "log_density") -> float | No
     return _mean(runs, key)[0] if runs else None
 
 
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
 NAMES = {"odvff": "ODVFF", "odvgp": "ODVGP", "svgp": "SVGP", "sgpr": "SGPR"}
 MEASURES = {
     "log_density": (0, "mean test log-likelihood"),
@@ -184,7 +180,7 @@ def show_synthetic(results: Results) -> str:
                             *(_cell(runs) if method == "odvff" and runs else "" for runs in ours),
                         ]
                     )
-        parts.append(f"Reading: {reading}. Mean test log-likelihood {COUNTED}.\n\n" + _markdown(head, rows))
+        parts.append(f"Reading: {reading}. Mean test log-likelihood {COUNTED}.\n\n" + markdown(head, rows))
     return "\n\n".join(parts)
 
 
@@ -196,7 +192,7 @@ def show_by_rows(D: int, results: Results) -> str:
             rows = []
             for (n, beta), methods in paper.BY_ROWS[D].items():
                 rows += _rows_of_methods(results, reading, key, place, n, beta, methods)
-            parts.append(f"Reading: {reading}. {title} {COUNTED}.\n\n" + _markdown(head, rows))
+            parts.append(f"Reading: {reading}. {title} {COUNTED}.\n\n" + markdown(head, rows))
     return "\n\n".join(parts)
 
 
@@ -248,7 +244,7 @@ def show_benchmark(results: Results) -> str:
         rows.append([*row, _cell(stochastic), *(_cell(collapsed, key) for key in MEASURES)])
     notes = "\n".join(f"- {name}: {one.note}." for name, one in data.SETS.items() if one.note)
     title = f"Mean test log-likelihood {COUNTED}, of standardised targets; * is of another set."
-    return f"{title}\n\n{_markdown(head, rows)}\n\n{notes}"
+    return f"{title}\n\n{markdown(head, rows)}\n\n{notes}"
 
 
 # is |β| of every column, or of all together? the reading that fits the paper, and the other on request

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -38,7 +39,7 @@ MOST_WEIGHT = 1e100
 MANY_FEATURES = 1000
 
 
-class TableEstimator(BaseEstimator):  # type: ignore[misc]
+class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """A Gaussian process for a table. The constructor's arguments are those of its subclasses."""
 
     model_: Model
@@ -97,13 +98,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         self._know_columns()
         return self
 
+    @abstractmethod
     def _check_likelihood(self) -> None:
         """Is the likelihood one of this estimator's?"""
-        raise NotImplementedError
 
+    @abstractmethod
     def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> Self:
         """Learn the schema, the posteriors and the model of a source."""
-        raise NotImplementedError
 
     def _options(self, inference: str) -> Options:
         """The arguments of the constructor, checked, in the words of `odvff.methods`."""
