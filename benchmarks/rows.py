@@ -97,6 +97,7 @@ def _picture(results: Results) -> str:
                 axis.loglog(*zip(*medians, strict=True), "o-", markersize=4, label=name, **style)
     axes[0].set(title="seconds of the fit", xlabel="rows")
     axes[1].set(title="peak memory, GB", xlabel="rows")
+    axes[1].set_ylim(0.1, 24)  # a range in which a few hundredths look like what they are
     for axis in axes:
         axis.grid(alpha=0.3)
     if axes[0].lines:
