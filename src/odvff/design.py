@@ -5,6 +5,7 @@ have an effect each (additive), or one together (separable); every column of lev
 """
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from odvff.errors import InputError
@@ -13,6 +14,7 @@ from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.terms import Sum, Term
 
 STRUCTURES = ("additive", "separable")
+TIMES = " × "  # in the names of joint effects
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,39 @@ class Design:
             )
         return Sum((*terms, *self._level_terms(Categorical())))
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs of numeric columns, but for those whose joint effect would be called as a column is."""
+        columns = {*(part.name for part in self.numeric), *(part.name for part in self.levels)}
+        both = combinations(self.numeric, 2)
+        return [(a.column, b.column) for a, b in both if f"{a.name}{TIMES}{b.name}" not in columns]
+
+    def named_pairs(self, names: Any) -> list[tuple[int, int]]:
+        """The pairs of numeric columns with these names."""
+        places = {part.name: part.column for part in self.numeric}
+        pairs = []
+        for pair in names:
+            for name in pair:
+                if name not in places:
+                    raise InputError(
+                        f"interactions names the column {name!r}, which is not one of the numeric columns: "
+                        f"{', '.join(places) or 'there are none'}. Categories and columns left out have no joint "
+                        "effects."
+                    )
+            i, j = sorted(places[name] for name in pair)
+            if i == j or (i, j) in pairs:
+                raise InputError(f"interactions names {pair!r}, which is no pair or was there before; leave it out.")
+            pairs.append((i, j))
+        return pairs
+
+    def pair_term(
+        self, pair: tuple[int, int], n_harmonics: tuple[int, int], smoothness: float, completion: bool
+    ) -> Term:
+        """A joint effect of two numeric columns."""
+        parts = [part for part in self.numeric if part.column in pair]
+        sizes = zip(n_harmonics, parts, strict=True)
+        features = Kronecker(tuple(Fourier(n, part.interval, completion) for n, part in sizes))
+        return Term(Separable((Matern(smoothness),) * 2), features, pair, TIMES.join(part.name for part in parts))
+
     def point_terms(self, Z: Any, fitted: Sum, jitter: float) -> Sum:
         """One term on points that see all numeric columns, with the kernels of fitted one-column terms."""
         n = len(self.numeric)
@@ -79,7 +114,9 @@ class Design:
     def started(self, terms: Sum, fitted: Sum) -> Sum:
         """Fourier terms with the kernels of fitted one-column terms."""
         if not self.joint:
-            return Sum(tuple(replace(t, kernel=f.kernel) for t, f in zip(terms, fitted, strict=True)))
+            own, pairs = terms.terms[: len(fitted)], terms.terms[len(fitted) :]
+            started = (replace(t, kernel=f.kernel) for t, f in zip(own, fitted, strict=True))
+            return Sum((*started, *pairs))
         n = len(self.numeric)
         joint = replace(terms.terms[0], kernel=_product([t.kernel for t in fitted.terms[:n]]))
         return Sum((joint, *fitted.terms[n:]))
@@ -95,7 +132,7 @@ class Design:
 
     @property
     def joint_name(self) -> str:
-        return " × ".join(part.name for part in self.numeric)
+        return TIMES.join(part.name for part in self.numeric)
 
     @property
     def _together(self) -> str:

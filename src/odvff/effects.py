@@ -3,19 +3,30 @@
 Parts are the terms; a term of inducing points with an additive kernel has a part for each column. With u the features
 of its term and ψ(x) = C⁻¹Cov(u, f_p(x)), the same formulas hold for all of them.
 
-Parts of a sum share a level: a constant can move from one to the other. So an effect is told as f_p(x) − f̄_p, with
-f̄_p its mean over the training rows, and these means add up to the intercept. With ψ̄ the mean of ψ over the rows,
+**Levels.** Parts of a sum share a level: a constant can move from one to the other. So an effect is told as
+f_p(x) − f̄_p, with f̄_p its mean over the training rows, and these means add up to the intercept. With ψ̄ the mean of ψ,
 
     mean = (m − ψ(γ)a_γ)ᵀ(ψ − ψ̄) + [k_p(x,γ)a_γ − its mean],    variance = k_p(x,x) − ψᵀψ + (ψ − ψ̄)ᵀS(ψ − ψ̄).
+
+**Pairs.** A joint effect of two columns that have effects of their own shares more with these: a function of one column
+alone. Its features are products, ψ = α(x) ⊗ β(y), so it is told apart exactly, with ᾱ and β̄ the means over the rows:
+
+    α ⊗ β = (α − ᾱ) ⊗ (β − β̄)  +  (α − ᾱ) ⊗ β̄  +  ᾱ ⊗ (β − β̄)  +  ᾱ ⊗ β̄
+            what both do together    belongs to x     belongs to y     to the intercept
+
+and in the same way k(x,γ)k(y,γ'). That is the decomposition of variance for columns that are independent of each other.
+What the features of a pair leave out stays with the pair.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from odvff.features import InducingPoints
-from odvff.kernels import Additive
+from odvff import kernels
+from odvff.features import InducingPoints, Kronecker
+from odvff.kernels import Additive, separable
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.terms import Term
@@ -31,6 +42,8 @@ class Part:
     kernel: Any
     columns: tuple[int, ...]
     features: Any
+    shared: bool = False  # a pair whose columns have parts of their own
+    pairs: tuple[tuple[int, int], ...] = ()  # of a column: the pairs that it is in, and whether it is their 0th or 1st
 
     def cross(self, X: Any) -> Any:
         """Cov(u, f_p(x)), (|β_t|, N)."""
@@ -54,55 +67,161 @@ def parts_of(q: Posterior, width: int) -> list[Part]:
                 parts.append(Part(t, k, (c,), InducingPoints(Z[:, [i]], jitter)))
         else:
             parts.append(Part(t, term.kernel, columns, term.features))
+    alone = {part.columns[0]: p for p, part in enumerate(parts) if len(part.columns) == 1}
+    for p, part in enumerate(parts):
+        if isinstance(part.features, Kronecker) and len(part.columns) == 2 and alone.keys() >= set(part.columns):
+            parts[p] = replace(part, shared=True)
+            for side, column in enumerate(part.columns):
+                own = parts[alone[column]]
+                parts[alone[column]] = replace(own, pairs=(*own.pairs, (p, side)))
     return parts
 
 
 @dataclass(frozen=True)
 class Centre:
-    """Means over the training rows: of whitened features, of what γ adds to each part; and how much effects vary."""
+    """Means over the training rows, and how much effects vary there.
 
-    features: tuple[Any, ...]  # of every part, (|β_t|,)
-    gamma: Any  # (parts,)
+    Of every part: of ψ, and of what γ adds (a number); of a shared pair: ᾱ and β̄ one after the other, and k(x,γ) and
+    k(y,γ) likewise.
+    """
+
+    features: tuple[Any, ...]
+    gamma: tuple[Any, ...]
     variances: Any  # (parts,)
+
+    @staticmethod
+    def sizes(q: Posterior, parts: list[Part]) -> tuple[list[int], list[int]]:
+        """The lengths of all entries of `features` and of `gamma`."""
+        n_points = 0 if q.gamma is None else len(q.gamma)
+        blocks: list[Any] = [q.factor.blocks[part.term] for part in parts]
+        features = [sum(C.sizes) if part.shared else C.size for C, part in zip(blocks, parts, strict=True)]
+        return features, [2 * n_points if part.shared else 1 for part in parts]
 
 
 def centre_of(q: Posterior, X: Any, weights: Any | None) -> Centre:
     """The centre of these rows."""
     w = (np.ones(len(X)) if weights is None else weights) / (len(X) if weights is None else weights.sum())
-    features, gamma, variances = [], [], []
-    for part in parts_of(q, X.shape[1]):
-        C, m = q.factor.blocks[part.term], q.whitened_weights[q.factor.slices[part.term]]
-        total, first, second, by_gamma = np.zeros(C.size), 0.0, 0.0, 0.0
-        for start in range(0, len(X), BLOCK_ROWS):
-            x, share = X[start : start + BLOCK_ROWS], w[start : start + BLOCK_ROWS]
-            psi, extra = C.solve(part.cross(x)), _by_gamma(q, part, x)
-            mean = m @ psi + extra
-            total += psi @ share
-            by_gamma += float(extra @ share)
-            first, second = first + float(mean @ share), second + float(mean**2 @ share)
-        features.append(total)
-        gamma.append(by_gamma)
-        variances.append(max(second - first**2, 0.0))
-    return Centre(tuple(features), np.array(gamma), np.array(variances))
+    parts = parts_of(q, X.shape[1])
+    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(X), BLOCK_ROWS)]
+
+    features, gamma = ([np.zeros(n) for n in sizes] for sizes in Centre.sizes(q, parts))
+    variances = np.zeros(len(parts))
+    centre = Centre(tuple(features), tuple(gamma), variances)
+    # pairs first: what belongs to a column depends on the mean over the other one
+    for p, part in enumerate(parts):
+        for rows in blocks if part.shared else []:
+            x, share = X[rows], w[rows]
+            features[p] += np.concatenate([_side(q, part, side, x) @ share for side in (0, 1)])
+            gamma[p] += np.concatenate([_side_by_gamma(q, part, side, x) @ share for side in (0, 1)])
+    for p, part in enumerate(parts):
+        first, second = 0.0, 0.0
+        for rows in blocks:
+            x, share = X[rows], w[rows]
+            pieces = list(_pieces(q, centre, parts, p, x))
+            own, by_pairs = _by_gamma(q, centre, parts, p, x)
+            effect = _mean_of(q, pieces) + own + by_pairs
+            first, second = first + float(effect @ share), second + float(effect**2 @ share)
+            if not part.shared:
+                features[p] += pieces[0][1] @ share
+                gamma[p] += own @ share
+        variances[p] = max(second - first**2, 0.0)
+    return centre
 
 
 def part_levels(q: Posterior, centre: Centre, width: int) -> Any:
     """What every effect is centred by, on the scale of f: with the effects these add up to the mean."""
-    slices = (q.factor.slices[part.term] for part in parts_of(q, width))
-    of_features = [q.whitened_weights[s] @ psi for s, psi in zip(slices, centre.features, strict=True)]
-    return np.array(of_features) + centre.gamma
+    levels = []
+    for p, part in enumerate(parts_of(q, width)):
+        psi, by_gamma = centre.features[p], centre.gamma[p]
+        if part.shared:
+            alpha, beta = _halves(q, part, centre.features[p])
+            psi = np.kron(alpha, beta)
+            by_gamma = 0.0 if q.gamma is None else np.prod(by_gamma.reshape(2, -1), axis=0) @ q.a_gamma
+        levels.append(float(q.whitened_weights[q.factor.slices[part.term]] @ psi + np.sum(by_gamma)))
+    return np.array(levels)
 
 
-def centred_effect(q: Posterior, centre: Centre, p: int, part: Part, X: Any) -> tuple[Any, Any]:
+def centred_effect(q: Posterior, centre: Centre, p: int, X: Any) -> tuple[Any, Any]:
     """Mean and variance of the effect of the p-th part at rows X."""
-    s, C = q.factor.slices[part.term], q.factor.blocks[part.term]
-    psi = C.solve(part.cross(X))
-    apart = psi - centre.features[p][:, None]
-    mean = q.whitened_weights[s] @ apart + _by_gamma(q, part, X) - centre.gamma[p]
-    spread = q.root[s, None] * apart if q.root.ndim == 1 else q.root[s].T @ apart
-    return mean, residual_variance(part.variances(X), psi) + (spread**2).sum(axis=0)
+    parts = parts_of(q, X.shape[1])
+    part = parts[p]
+    (s, psi), *others = _pieces(q, centre, parts, p, X)
+    own, by_pairs = _by_gamma(q, centre, parts, p, X)
+    if part.shared:
+        features = _products(*(_side(q, part, side, X) for side in (0, 1)))
+    else:
+        features, psi, own = psi, psi - centre.features[p][:, None], own - centre.gamma[p]
+    pieces = [(s, psi), *others]
+    mean = _mean_of(q, pieces) + own + by_pairs
+    if q.root.ndim == 1:
+        spread = np.concatenate([q.root[s, None] * piece for s, piece in pieces])
+    else:
+        spread = sum(q.root[s].T @ piece for s, piece in pieces)
+    return mean, residual_variance(part.variances(X), features) + (spread**2).sum(axis=0)
 
 
-def _by_gamma(q: Posterior, part: Part, X: Any) -> Any:
-    """k_p(x,γ)a_γ."""
-    return np.zeros(len(X)) if q.gamma is None else part.covariance(X, q.gamma) @ q.a_gamma
+# what a part is made of
+
+
+def _pieces(q: Posterior, centre: Centre, parts: list[Part], p: int, X: Any) -> Iterator[tuple[slice, Any]]:
+    """Where features stand among all and what they are at rows X: own ones, then those of the pairs of a column."""
+    part = parts[p]
+    if part.shared:
+        means = _halves(q, part, centre.features[p])
+        alpha, beta = (_side(q, part, side, X) - means[side][:, None] for side in (0, 1))
+        yield q.factor.slices[part.term], _products(alpha, beta)
+        return
+    yield q.factor.slices[part.term], q.factor.blocks[part.term].solve(part.cross(X))
+    for other, side in part.pairs:
+        pair = parts[other]
+        means = _halves(q, pair, centre.features[other])
+        both = [np.repeat(mean[:, None], len(X), axis=1) for mean in means]
+        both[side] = _side(q, pair, side, X) - means[side][:, None]
+        yield q.factor.slices[pair.term], _products(*both)
+
+
+def _by_gamma(q: Posterior, centre: Centre, parts: list[Part], p: int, X: Any) -> tuple[Any, Any]:
+    """What the points add at rows X: by the part itself, and by the pairs of its column."""
+    part, zero = parts[p], np.zeros(len(X))
+    if q.gamma is None:
+        return zero, zero
+    if part.shared:
+        means = centre.gamma[p].reshape(2, -1)
+        first, second = (_side_by_gamma(q, part, side, X).T - means[side] for side in (0, 1))
+        return (first * second) @ q.a_gamma, zero
+    by_pairs = zero
+    for other, side in part.pairs:
+        means = centre.gamma[other].reshape(2, -1)
+        apart = _side_by_gamma(q, parts[other], side, X).T - means[side]
+        by_pairs = by_pairs + (apart * means[1 - side]) @ q.a_gamma
+    return part.covariance(X, q.gamma) @ q.a_gamma, by_pairs
+
+
+def _side(q: Posterior, part: Part, side: int, X: Any) -> Any:
+    """α(x) or β(y): the whitened features of one column of a pair."""
+    C: Any = q.factor.blocks[part.term]
+    kernel, column = separable(part.kernel, 2)[side], part.columns[side]
+    return C.factors[side].solve(part.features.factors[side].Kuf(kernel, X[:, [column]]))
+
+
+def _side_by_gamma(q: Posterior, part: Part, side: int, X: Any) -> Any:
+    """k(γ,x) of one column of a pair, (|γ|, N)."""
+    if q.gamma is None:
+        return np.zeros((0, len(X)))
+    kernel, column = separable(part.kernel, 2)[side], [part.columns[side]]
+    return kernels.covariance(kernel, q.gamma[:, column], X[:, column])
+
+
+def _halves(q: Posterior, part: Part, both: Any) -> list[Any]:
+    """ᾱ and β̄ of a pair."""
+    C: Any = q.factor.blocks[part.term]
+    return np.split(both, [C.sizes[0]])
+
+
+def _products(alpha: Any, beta: Any) -> Any:
+    """α ⊗ β, row by row."""
+    return (alpha[:, None] * beta).reshape(-1, alpha.shape[1])
+
+
+def _mean_of(q: Posterior, pieces: list[tuple[slice, Any]]) -> Any:
+    return sum(q.whitened_weights[s] @ piece for s, piece in pieces)

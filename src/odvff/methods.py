@@ -34,6 +34,8 @@ from odvff.inference import (
     optimal_posterior,
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
+from odvff.inference.harmonics import adjust_harmonics
+from odvff.inference.interactions import LADDER, Interactions, Pair, choose_pairs
 from odvff.journal import Journal, NoJournal
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
@@ -61,11 +63,13 @@ OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
 START_ROWS, START_HARMONICS = 2000, 12
 PROBE_ROWS = 40_000
+PAIR_ROWS = 20_000
+MOST_PAIRS = 6  # that are looked for if nobody says how many
 WORTH = 1e-3  # nats a row that points must bring if nobody asked for them
 TRIAL_ROWS = 10_000  # on which that is tried first; few rows show less of it, so half of it will do
 JITTER = 1e-6
 SITES_TOLERANCE = 1e-4  # nats a row, in the last round
-PLATEAU, LEAST_PLATEAU = 3e-6, 0.05  # nats a row, and nats, in twenty iterations: no more is worth the wait
+PLATEAU, LEAST_PLATEAU = 1e-4, 0.05  # nats a row, and nats, in twenty iterations: no more is worth the wait
 TOLERANCE = 1e-9  # of the bound, in nats a row: a thousandth of a nat in a million rows
 
 
@@ -89,6 +93,7 @@ class Options:
     patience: int | None = None  # steps without a better score after which it stops
     refine: bool = False  # collapsed odvff: move γ and all hyper-parameters together in the end
     max_iter: int = 200
+    interactions: int | str | tuple[tuple[str, str], ...] = 0  # pairs of columns: so many at most, "auto", or by name
     seed: int = 0
 
 
@@ -257,25 +262,60 @@ class _Problem:
         return self._with_level(started), max(fit.noise, 1e-4 * scale)
 
     def fourier_terms(self) -> tuple[Sum, list[str]]:
-        n = self.options.n_harmonics
-        if n == "auto":
-            X, y, weights = self._sample(PROBE_ROWS)
-            self.progress(Step("choosing harmonics", 0, unit="tries"))
-            chosen = choose_harmonics(
-                self._terms(START_HARMONICS),
-                X,
-                y,
-                weights=weights,
-                least_noise=self.label_noise,
-                seed=self.options.seed,
-            )
-            self._noise = chosen.noise
-            return self._with_level(chosen.terms), [chosen.report]
-        n = whole(n, "n_harmonics", at_least=1, remedy="10 is a good start, or 'auto'")
-        terms = self._terms(n)
-        if self.likelihood is not None:
-            terms = self._started(terms)[0]
-        return terms, []
+        """Terms with an effect of every column, and of pairs of columns if asked for; in words how they were chosen."""
+        n, found = self.options.n_harmonics, Interactions((), 0.0, "")
+        pairs, most = self._pairs()
+        if n != "auto":
+            n = whole(n, "n_harmonics", at_least=1, remedy="10 is a good start, or 'auto'")
+            terms = self._terms(n)
+            if pairs:
+                rows = self._shuffled(self._sample(PAIR_ROWS))
+                fit = fit_quietly(terms, collect(terms, [rows]), max_iter=50)
+                found = self._interactions(fit, rows, pairs, most, (min(n, LADDER[-1]),))
+            if self.likelihood is not None:
+                terms = self._started(terms)[0]
+            return Sum((*terms, *found.terms)), [found.report] if pairs else []
+        X, y, weights = self._sample(PROBE_ROWS)
+        self.progress(Step("choosing harmonics", 0, unit="tries"))
+        chosen = choose_harmonics(
+            self._terms(START_HARMONICS), X, y, weights=weights, least_noise=self.label_noise, seed=self.options.seed
+        )
+        terms, self._noise, report = chosen.terms, chosen.fit.noise, [chosen.report]
+        if pairs:
+            rows = self._shuffled((X, y, weights))
+            found = self._interactions(chosen.fit, rows, pairs, most, LADDER)
+            report.append(found.report)
+        if found.terms:
+            chosen = adjust_harmonics(Sum((*terms, *found.terms)), found.noise, rows, least_noise=self.label_noise)
+            terms, self._noise, report[0] = chosen.terms, chosen.fit.noise, chosen.report
+        return self._with_level(terms), report
+
+    def _pairs(self) -> tuple[list[Pair], int | None]:
+        """Pairs of columns that may act together, and how many of them to choose; None is all."""
+        wanted = self.options.interactions
+        if isinstance(wanted, tuple):
+            return self.design.named_pairs(wanted), None
+        most = MOST_PAIRS if isinstance(wanted, str) else wanted
+        return (self.design.pairs(), most) if most and not self.design.joint else ([], 0)
+
+    def _shuffled(self, rows: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        """As many rows as interactions are looked for in, in an order of chance: the first of them are a sample too."""
+        X, y, weights = rows
+        order = np.random.default_rng(self.options.seed).permutation(len(X))[:PAIR_ROWS]
+        return X[order], y[order], None if weights is None else weights[order]
+
+    def _interactions(
+        self, fit: Fit, rows: tuple[Any, Any, Any], pairs: list[Pair], most: int | None, ladder: tuple[int, ...]
+    ) -> Interactions:
+        """Joint effects in what a fit with an effect for each column leaves over."""
+        X, y, weights = rows
+        self.progress(Step("looking for interactions", 0, unit="pairs"))
+
+        def term_of(pair: Pair, n_harmonics: tuple[int, int]) -> Term:
+            return self.design.pair_term(pair, n_harmonics, self.options.smoothness, self.options.completion)
+
+        residuals = y - fit.posterior.mean(X)
+        return choose_pairs(pairs, term_of, X, residuals, weights=weights, noise=fit.noise, most=most, ladder=ladder)
 
     def _started(self, terms: Sum) -> tuple[Sum, float]:
         """Fourier terms with the starting values of their columns."""

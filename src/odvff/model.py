@@ -162,7 +162,7 @@ class Model:
         for p, name, part in parts:
             if len(part.columns) <= MOST_AXES:
                 kind, values, coded = self._grid(name, part)
-                mean, variance = centred_effect(o.posterior, o.centre, p, part, coded)
+                mean, variance = centred_effect(o.posterior, o.centre, p, coded)
                 effects[name] = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
         return effects
 
@@ -170,7 +170,7 @@ class Model:
         o = self.outputs[output]
 
         def block(X: Any) -> Any:
-            return np.array([centred_effect(o.posterior, o.centre, p, part, X) for p, _, part in parts])
+            return np.array([centred_effect(o.posterior, o.centre, p, X) for p, _, _ in parts])
 
         effects = {}
         for (_, name, part), (mean, variance) in zip(parts, self._blocks(table, block), strict=True):

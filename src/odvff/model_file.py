@@ -105,7 +105,8 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
     if q.gamma is not None:
         arrays[prefix + "gamma"], arrays[prefix + "a_gamma"] = q.gamma, q.a_gamma
     arrays[prefix + "centre"] = np.concatenate(output.centre.features)
-    arrays[prefix + "centre_gamma"], arrays[prefix + "variances"] = output.centre.gamma, output.centre.variances
+    arrays[prefix + "centre_gamma"] = np.concatenate(output.centre.gamma)
+    arrays[prefix + "variances"] = output.centre.variances
     arrays[prefix + "history"] = np.asarray(output.history, dtype=np.float64)
     arrays[prefix + "scores"] = np.asarray(output.scores, dtype=np.float64).reshape(-1, 2)
     return {
@@ -177,7 +178,7 @@ def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
     if unknown:
         raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
     for name, value in parameters.items():
-        if not all(_is_scalar(v) for v in (value if isinstance(value, list) else [value])):
+        if not all(_is_scalar(v) for v in _flat(value)):
             raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
     schema = Schema.from_words(header["schema"])
     outputs = tuple(_output(words, f"{i}.", arrays, schema.width) for i, words in enumerate(_list(header["outputs"])))
@@ -287,11 +288,12 @@ def _size(term: Term) -> int:
 
 def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Centre:
     parts = parts_of(q, width)
-    sizes = [q.factor.blocks[part.term].size for part in parts]
+    sizes = Centre.sizes(q, parts)
     flat, gamma, variances = (arrays[prefix + name] for name in ("centre", "centre_gamma", "variances"))
-    if flat.shape != (sum(sizes),) or gamma.shape != (len(parts),) or variances.shape != (len(parts),):
+    if [flat.shape, gamma.shape] != [(sum(n),) for n in sizes] or variances.shape != (len(parts),):
         raise FileError("what its effects are centred by has the wrong size.")
-    return Centre(tuple(np.split(flat, np.cumsum(sizes)[:-1])), gamma, variances)
+    of_features, of_gamma = (tuple(np.split(a, np.cumsum(n)[:-1])) for a, n in zip((flat, gamma), sizes, strict=True))
+    return Centre(of_features, of_gamma, variances)
 
 
 def _term(words: Any, prefix: str, arrays: dict[str, Any], most: int, width: int) -> Term:
@@ -341,6 +343,11 @@ def _most(value: Any, most: int) -> int:
 
 def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | bool | int | float)
+
+
+def _flat(value: Any, depth: int = 2) -> list[Any]:
+    """A value, those of a list, or those of a list of lists."""
+    return [v for one in value for v in _flat(one, depth - 1)] if depth and isinstance(value, list) else [value]
 
 
 def _list(value: Any) -> list[Any]:

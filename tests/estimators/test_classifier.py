@@ -125,7 +125,7 @@ def test_a_joint_effect():
     X = rng.uniform(-1, 1, (400, 2))
     y = X[:, 0] * X[:, 1] > 0  # nothing for an additive model
     joint = ODVFFClassifier(structure="separable", n_harmonics=3, max_iter=15).fit(X, y)
-    additive = ODVFFClassifier(n_harmonics=3, max_iter=15).fit(X, y)
+    additive = ODVFFClassifier(n_harmonics=3, max_iter=15, interactions=0).fit(X, y)
     assert joint.score(X, y) > 0.95 > 0.75 > additive.score(X, y)
     surface = joint.effects()["x0 × x1"]
     assert surface.kind == "surface"

@@ -39,7 +39,7 @@ def test_limits_are_kept_and_said():
     assert few.terms.Kuu().size <= 50
     assert "fast would need more" in few.report
     pair = Separable((Matern(0.5), Matern(0.5))), Kronecker((Fourier(1, (0, 1)), Fourier(1, (0, 1))))
-    assert "in each column for pair" in choose_harmonics([Term(*pair, [0, 1], "pair")], X[:300], y[:300]).report
+    assert "2 × 2 for pair" in choose_harmonics([Term(*pair, [0, 1], "pair")], X[:300], y[:300]).report
 
 
 def test_levels_have_none():

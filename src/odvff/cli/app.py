@@ -103,6 +103,13 @@ def fit(
     smoothness: Annotated[float, typer.Option(help="Of effects: 0.5, 1.5 or 2.5.")] = 1.5,
     harmonics: Annotated[str, typer.Option(help="Features of each numeric column, or auto.")] = "auto",
     inducing: Annotated[str, typer.Option(help="Inducing points, or auto.")] = "auto",
+    interactions: Annotated[
+        str,
+        typer.Option(
+            help="Pairs of numeric columns with a joint effect: auto looks for those that pay, a number for up to so "
+            "many, 0 for none, or their names as width:height,depth:mass."
+        ),
+    ] = "auto",
     inference: Annotated[Inference, typer.Option(help="How it is fitted.")] = Inference.auto,
     likelihood: Annotated[
         str | None,
@@ -138,6 +145,7 @@ def fit(
             smoothness=smoothness,
             harmonics=harmonics,
             inducing=inducing,
+            interactions=interactions,
             inference=inference.value,
             likelihood=likelihood,
             max_iter=max_iter,

@@ -39,6 +39,7 @@ class FitOptions:
     smoothness: float = 1.5
     harmonics: str = "auto"
     inducing: str = "auto"
+    interactions: str = "auto"
     inference: str = "auto"
     likelihood: str | None = None
     max_iter: int | None = None
@@ -195,6 +196,7 @@ def _estimator(task: str, options: FitOptions) -> Any:
         smoothness=options.smoothness,
         n_harmonics=_number_or_auto(options.harmonics, "--harmonics"),
         n_inducing=_number_or_auto(options.inducing, "--inducing"),
+        interactions=_pairs(options.interactions),
         inference=options.inference,
         max_iter=options.max_iter,
         categorical=[name for name in options.categorical if name != options.target] or "auto",
@@ -209,6 +211,16 @@ def _number_or_auto(text: str, name: str) -> int | str:
     if not text.isdecimal():
         raise InputError(f"{name} must be a whole number or auto, got {text!r}.")
     return int(text)
+
+
+def _pairs(text: str) -> int | str | list[tuple[str, str]]:
+    """auto, a number, or pairs of columns."""
+    if text == "auto" or text.isdecimal():
+        return text if text == "auto" else int(text)
+    pairs = [tuple(name.strip() for name in pair.split(":")) for pair in text.split(",")]
+    if not all(len(pair) == 2 and all(pair) for pair in pairs):
+        raise InputError(f"--interactions must be auto, a number, or pairs such as width:height, got {text!r}.")
+    return [(pair[0], pair[1]) for pair in pairs]
 
 
 def _journal(place: Path, files: list[list[Any]], options: FitOptions, task: str, terminal: Terminal) -> FolderJournal:

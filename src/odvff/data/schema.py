@@ -264,19 +264,20 @@ def _chosen(categorical: Any, names: tuple[str, ...]) -> set[int]:
         return set()
     if isinstance(categorical, str) or not isinstance(categorical, Iterable):
         raise InputError(f"categorical must be 'auto' or a list of columns, got {categorical!r}.")
-    chosen = set()
-    for column in categorical:
-        if isinstance(column, str) and column in names:
-            chosen.add(names.index(column))
-        elif isinstance(column, int | np.integer) and not isinstance(column, bool):
-            chosen.add(_numbered(int(column), names))
-        else:
-            shown = column.item() if isinstance(column, np.generic) else column
-            raise InputError(f"categorical names {shown!r}, which is no column; there are {', '.join(names[:20])}.")
-    return chosen
+    return {place_of(column, names, "categorical") for column in categorical}
 
 
-def _numbered(column: int, names: tuple[str, ...]) -> int:
+def place_of(column: Any, names: tuple[str, ...], argument: str) -> int:
+    """The position of a column that an argument gives by its name or number."""
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, int | np.integer) and not isinstance(column, bool):
+        return _numbered(int(column), names, argument)
+    shown = column.item() if isinstance(column, np.generic) else column
+    raise InputError(f"{argument} names {shown!r}, which is no column; there are {', '.join(names[:20])}.")
+
+
+def _numbered(column: int, names: tuple[str, ...], argument: str) -> int:
     """The position of a column that is meant by a number: its name, or its position."""
     places = {names.index(str(column))} if str(column) in names else set()
     places |= {column} if 0 <= column < len(names) else set()
@@ -284,11 +285,11 @@ def _numbered(column: int, names: tuple[str, ...]) -> int:
         return places.pop()
     if places:
         raise InputError(
-            f"categorical names {column}, which is the name of one column and the position of another, "
+            f"{argument} names {column}, which is the name of one column and the position of another, "
             f"{names[column]!r}; give names as text: '{column}' or {names[column]!r}."
         )
     raise InputError(
-        f"categorical names {column}, which is neither the name nor the position of a column; there are "
+        f"{argument} names {column}, which is neither the name nor the position of a column; there are "
         f"{', '.join(map(repr, names[:20]))}, counted from 0."
     )
 

@@ -20,6 +20,7 @@ from odvff.data.tables import is_frame
 from odvff.design import STRUCTURES, Design
 from odvff.effects import centre_of
 from odvff.errors import InputError
+from odvff.estimators.pairs import pairs_asked
 from odvff.estimators.summary import Summary, summarise
 from odvff.inference import FitWarning
 from odvff.journal import Journal
@@ -106,7 +107,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> Self:
         """Learn the schema, the posteriors and the model of a source."""
 
-    def _options(self, inference: str) -> Options:
+    def _options(self, inference: str, names: tuple[str, ...]) -> Options:
         """The arguments of the constructor, checked, in the words of `odvff.methods`."""
         if self.structure not in STRUCTURES:
             raise InputError(f"structure must be 'additive' or 'separable', got {self.structure!r}.")
@@ -132,6 +133,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             learning_rate=self.learning_rate,
             natural_step=self.natural_step,
             max_iter=limit,
+            interactions=pairs_asked(self.interactions, names, self.method, self.structure, inference),
             seed=self._seed(),
         )
 
@@ -176,7 +178,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """One posterior, and the inference it was found by."""
         name = outcome.likelihood
         inference = self._checked_inference(gaussian=name == "gaussian")
-        options, design = self._options(inference), schema.design(self.structure)
+        options, design = self._options(inference, schema.names), schema.design(self.structure)
         self._warn_of_many_features(options, design, rows.n_rows)
         fit = warnings_of_estimators(outcome.shift)(fit_rows)
         named = fit(

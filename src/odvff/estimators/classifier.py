@@ -76,6 +76,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         learning_rate: float = 0.01,
         natural_step: float = 0.1,
         categorical: Any = "auto",
+        interactions: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ):
@@ -92,6 +93,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.categorical = categorical
+        self.interactions = interactions
         self.random_state = random_state
         self.verbose = verbose
 

@@ -49,6 +49,8 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     batch_size, learning_rate, natural_step : of stochastic inference.
     max_iter : of iterations, rounds of sites or stochastic steps; None for 200, 100 or 8000.
     categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
+    interactions : pairs of numeric columns that have a joint effect besides their own: "auto" looks for those that pay,
+        a number for up to so many, 0 for none, or a list of pairs such as [("width", "height")].
     random_state : of samples of rows and minibatches.
     verbose : print progress on standard error.
 
@@ -87,6 +89,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         learning_rate: float = 0.01,
         natural_step: float = 0.1,
         categorical: Any = "auto",
+        interactions: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ):
@@ -103,6 +106,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.categorical = categorical
+        self.interactions = interactions
         self.random_state = random_state
         self.verbose = verbose
 
@@ -204,7 +208,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         source, moments = MemorySource(table, y, weights, self._seed()), TargetMoments()
         schema = self._learn(source, moments.add)
         rows, units = self._standardised(schema, source, moments.units())
-        options = self._options("collapsed")
+        options = self._options("collapsed", schema.names)
         terms, report = choose_terms(rows, schema.design(self.structure), options)
         if self.method == "odvff":
             report.append("no inducing points: fitting in parts keeps no rows for them")
@@ -213,7 +217,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def _model_of(self, parts: Parts) -> Model:
         """The model of all parts so far."""
         statistics, shift, scale = parts.standardised()
-        options, progress = self._options("collapsed"), self._progress()
+        options, progress = self._options("collapsed", parts.schema.names), self._progress()
         with warnings_of_estimators(shift):
             fit = fit_collapsed(
                 parts.terms,

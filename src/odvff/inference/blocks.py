@@ -6,7 +6,6 @@ Kronecker product of its columns, of which the first has the variance.
 """
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -130,10 +129,8 @@ class Blocks:
         }
         inverses = [
             # levels have no columns, and C⁻¹ = σ I
-            reduce(np.kron, (of_column[c] for c in owned))
-            if owned
-            else np.exp(parameters[self.variances[t]] / 2) * np.eye(s.stop - s.start)
-            for t, (owned, s) in enumerate(zip(self._owners, self.slices, strict=True))
+            Inverse(tuple(of_column[c] for c in owned), 1.0 if owned else float(np.exp(parameters[v] / 2)))
+            for owned, v in zip(self._owners, self.variances, strict=True)
         ]
         return Whitened(self, stacks, inverses)
 
@@ -151,12 +148,31 @@ class Blocks:
 
 
 @dataclass(frozen=True)
+class Inverse:
+    """C⁻¹ of a block: a Kronecker product of those of its columns, or a multiple of the identity."""
+
+    factors: tuple[Any, ...]
+    scale: float = 1.0
+
+    def __matmul__(self, M: Any) -> Any:
+        """C⁻¹M, one factor after the other: with two columns of n features that is n/2 times less work."""
+        if not self.factors:
+            return self.scale * M
+        product, before = M, 1
+        for factor in self.factors:
+            n = len(factor)
+            product = np.matmul(factor, product.reshape(before, n, -1))
+            before *= n
+        return product.reshape(M.shape)
+
+
+@dataclass(frozen=True)
 class Whitened:
     """C⁻¹ of every block, and what the gradient takes."""
 
     blocks: Blocks
     stacks: list[Columns]
-    inverses: list[Any]
+    inverses: list[Inverse]
 
     def traces(self, Ms: list[Any]) -> Any:
         return self.blocks.traces(self.stacks, Ms)

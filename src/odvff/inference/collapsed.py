@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from odvff.errors import FactorizationError
-from odvff.inference.blocks import Block, Blocks, Whitened
+from odvff.inference.blocks import Block, Blocks, Inverse, Whitened
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
 from odvff.terms import Sum
@@ -120,14 +120,14 @@ def _middle(inverse_root: Any, v: Any, A: Any, noise: float, s: slice) -> Any:
     return M
 
 
-def _whiten(inverses: list[Any], slices: list[slice], gram: Any) -> Any:
+def _whiten(inverses: list[Inverse], slices: list[slice], gram: Any) -> Any:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with the small inverses."""
     half = np.empty_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
-        np.matmul(inverse, gram[s], out=half[s])
+        half[s] = inverse @ gram[s]
     whitened = np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
-        whitened[s.start :, s] = half[s.start :, s] @ inverse.T
+        whitened[s.start :, s] = (inverse @ half[s.start :, s].T).T
     return whitened
 
 

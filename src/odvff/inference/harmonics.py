@@ -23,7 +23,8 @@ SAMPLE_ROWS, MANY_ROWS, RESIDUAL_ROWS, ROUNDS = 4000, 40_000, 1000, 3
 LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 PROBE, PROBE_PAIR = {1: 64, 2: 48, 3: 32}, 8  # by the number of columns
 PROBE_MANY = 24
-FEWEST, MOST = 200, 1000
+FEWEST, MOST, MOST_HARMONICS = 200, 1000, 192
+LEFT = 500  # features of single columns beside many of joint effects
 TOLERANCE, FINER = 0.02, 0.25  # a quarter of it where there are many rows
 GAIN = 0.002  # of the bound, in nats a row
 
@@ -33,7 +34,7 @@ class Harmonics:
     """The terms with the harmonics chosen, and in words what was chosen and why."""
 
     terms: Sum
-    noise: float  # where the kernels of the terms were found
+    fit: Fit  # in which the kernels of the terms were found, with the harmonics before
     report: str
 
 
@@ -44,7 +45,7 @@ def choose_harmonics(
     *,
     weights: Any | None = None,
     tolerance: float = TOLERANCE,
-    max_harmonics: int = 192,
+    max_harmonics: int = MOST_HARMONICS,
     max_features: int | None = None,
     least_noise: float = 0.0,
     seed: int = 0,
@@ -82,7 +83,23 @@ def choose_harmonics(
     if len(X) > SAMPLE_ROWS:
         fit = _grown(terms, fit.noise, many, most, max_features)
         terms, limited = _wanted(fit, many, tolerance, most, least_noise)
-    return Harmonics(terms, fit.noise, _report(terms, limited))
+    return Harmonics(terms, fit, _report(terms, limited))
+
+
+def adjust_harmonics(terms: Sum, noise: float, rows: tuple[Any, Any, Any], *, least_noise: float = 0.0) -> Harmonics:
+    """Harmonics for the terms of one column, after joint effects were added whose own are known.
+
+    These took variance from the noise, so that finer detail of the others stands out of it. It takes one fit to rows
+    (X, y, weights), which starts at the kernels of the terms.
+    """
+    fit = _fitted(terms, rows, noise, max_iter=15)
+    tolerance = FINER * TOLERANCE if len(rows[0]) > SAMPLE_ROWS else TOLERANCE
+    joint = sum(term.Kuu().size for term in terms if _columns(term) > 1)
+    most = _limits(terms, max(MOST - joint, LEFT), MOST_HARMONICS)
+    wanted, limited = _wanted(fit, rows, tolerance, most, least_noise)
+    kept = Sum(tuple(old if _columns(old) > 1 else new for old, new in zip(fit.terms, wanted, strict=True)))
+    single = {term.name for term in kept if _columns(term) == 1}
+    return Harmonics(kept, fit, _report(kept, [name for name in limited if name in single]))
 
 
 def _grown(terms: Sum, noise: float, rows: tuple[Any, Any, Any], limit: dict[int, int], max_features: int) -> Fit:
@@ -100,9 +117,9 @@ def _grown(terms: Sum, noise: float, rows: tuple[Any, Any, Any], limit: dict[int
         best = candidate
 
 
-def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None) -> Fit:
+def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None, max_iter: int = 50) -> Fit:
     statistics = collect(terms, [rows])
-    return fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=50, noise=noise)
+    return fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=max_iter, noise=noise)
 
 
 def _wanted(
@@ -166,8 +183,14 @@ def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) 
 
 
 def _report(terms: Sum, limited: list[str]) -> str:
-    chosen = [f"{_harmonics(t)}{' in each column' * (_columns(t) > 1)} for {t.name}" for t in terms if _harmonics(t)]
+    chosen = [f"{_in_words(t)} for {t.name}" for t in terms if _harmonics(t)]
     text = "harmonics chosen: " + (", ".join(chosen) or "none, there is no Fourier term")
     if limited:
         text += f"; {', '.join(limited)} would need more than the limit allows, so finer detail is taken as noise"
     return text
+
+
+def _in_words(term: Term) -> str:
+    if isinstance(term.features, Kronecker):
+        return " × ".join(str(f.n_harmonics) for f in term.features.factors)
+    return str(_harmonics(term))

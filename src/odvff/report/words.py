@@ -65,11 +65,11 @@ def summary(model: Model, evaluation: Evaluation | None, classes: Any) -> list[s
     learned = f"It learned from {count(model.n_rows, 'row')}"
     learned += f"; values were missing in {count(missing, 'column')}." if missing else "; no value was missing."
     first = f"This model predicts {target} from {count(len(columns), 'column')} ({', '.join(kinds)}). {learned}"
-    made = (
-        "It adds up one effect for each column"
-        if model.structure == "additive" or numeric < 2
-        else f"It has one joint effect of its {numeric} numeric columns, and one for each of the others"
-    )
+    pairs = {name for i in range(len(model.outputs)) for _, name, part in model.parts(i) if part.shared}
+    made = f"It has one joint effect of its {numeric} numeric columns, and one for each of the others"
+    if model.structure == "additive" or numeric < 2:
+        made = "It adds up one effect for each column"
+        made += f" and {count(len(pairs), 'joint effect')} of two columns" if pairs else ""
     return [f"{first} {made}, and knows how sure it is of each. {_noise(model)}", *_quality(evaluation)]
 
 

@@ -1,0 +1,130 @@
+"""Which pairs of columns act together: found one after the other in what the effects so far leave over.
+
+**A quick look at all pairs.** The residuals r of a fit with noise variance σ² are sorted into cells by the quantiles of
+both columns. If every cell c had a level of its own with variance ρσ², the evidence would be higher by
+
+    ½ Σ_c [ρ s_c² / (σ² (1 + ρ n_c)) − log(1 + ρ n_c)],     n_c = Σ w,  s_c = Σ w r in the cell,
+
+which is told for the best of a few ρ. **A fit of the best one.** A smooth joint effect of the two columns is fitted to
+the residuals; if that raises the evidence enough, the pair is taken, its effect is subtracted, and the next one is
+looked for. The final fit moves all terms together.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from odvff.inference.fit import Fit, fit_quietly
+from odvff.inference.harmonics import GAIN
+from odvff.statistics import collect
+from odvff.terms import Sum, Term
+
+Pair = tuple[int, int]
+
+N_BINS = 8
+RATIOS = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 1.0])[:, None]  # ρ
+LEAST, WORTH = 5.0, 2e-3  # nats, besides those for the choice among many, and nats a row
+WORK, FEWEST_ROWS = 2e7, 2000  # rows times pairs in a quick look
+REFUSALS = 5  # pairs in a row that a quick look liked and a fit did not
+LADDER = (5, 8, 12)  # harmonics in each of the two columns: up to 13², 19² and 27² features
+MOST_FEATURES = 1100
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """Joint effects of pairs as they were found, the noise variance that they leave, and in words what was found."""
+
+    terms: tuple[Term, ...]
+    noise: float
+    report: str
+
+
+def choose_pairs(
+    pairs: Collection[Pair],
+    term_of: Callable[[Pair, tuple[int, int]], Term],
+    X: Any,
+    residuals: Any,
+    *,
+    weights: Any | None = None,
+    noise: float,
+    most: int | None = None,
+    ladder: tuple[int, ...] = LADDER,
+) -> Interactions:
+    """Those of the pairs that explain most of the residuals, one after the other: up to `most`, or all of them.
+
+    `term_of` makes the term of a pair with so many harmonics in its columns; its kernel is fitted here. The number of
+    harmonics goes up the ladder as long as the evidence calls for it, and not beyond what the values of a column can
+    tell apart. In all there are about a thousand features.
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    r, candidates, found = residuals.astype(np.float64), list(pairs), list[Term]()
+    # to be the best of many by chance is easier than to be the best of few
+    least = -np.inf if most is None else max(LEAST + np.log(max(len(candidates), 1)), WORTH * float(w.sum()))
+    most, left, refused = len(candidates) if most is None else most, MOST_FEATURES, 0
+    enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in candidates for c in pair}}
+    while candidates and len(found) < most and refused < REFUSALS:
+        gains = quick_look(candidates, X, r, w, noise)
+        best = int(np.argmax(gains))
+        if gains[best] < least:
+            break
+        pair = candidates.pop(best)
+        sizes = dict.fromkeys((min(n, enough[pair[0]]), min(n, enough[pair[1]])) for n in ladder)
+        rungs = [term for term in (term_of(pair, size) for size in sizes) if term.Kuu().size <= left]
+        fit = _best_fit(rungs, (X, r, w), noise) if rungs else None
+        if fit is None or fit.bound - _without(r, w) < least:
+            refused += 1
+            continue
+        refused = 0
+        found.append(fit.terms.terms[0])
+        left -= fit.terms.Kuu().size
+        r -= fit.posterior.mean(X)
+        noise = fit.noise
+    return Interactions(tuple(found), noise, _report(found))
+
+
+def _best_fit(ladder: list[Term], rows: tuple[Any, Any, Any], noise: float) -> Fit:
+    """The fit of the first term to these rows, or of one further up as long as the evidence rises by it."""
+    best: Fit | None = None
+    for term in ladder:
+        terms = Sum((term if best is None else replace(term, kernel=best.terms.terms[0].kernel),))
+        fit = fit_quietly(terms, collect(terms, [rows]), max_iter=30, noise=noise)
+        if best is not None and not fit.bound > best.bound + GAIN * rows[2].sum():
+            break
+        best, noise = fit, fit.noise
+    assert best is not None
+    return best
+
+
+def quick_look(pairs: Collection[Pair], X: Any, residuals: Any, weights: Any, noise: float) -> Any:
+    """The evidence, in nats of all rows, that levels of their own in the cells of each pair would bring."""
+    some = slice(0, max(FEWEST_ROWS, int(WORK / max(len(pairs), 1))))
+    share = float(weights[some].sum() / weights.sum())
+    codes = {c: _bins(X[some, c]) for c in {c for pair in pairs for c in pair}}
+    w, wr = weights[some], weights[some] * residuals[some]
+    gains = []
+    for i, j in pairs:
+        cell = N_BINS * codes[i] + codes[j]
+        n, s = (np.bincount(cell, values, minlength=N_BINS**2) for values in (w, wr))
+        gain = RATIOS * s**2 / (noise * (1 + RATIOS * n)) - np.log1p(RATIOS * n)
+        gains.append(0.5 * gain.sum(axis=1).max() / share)
+    return np.array(gains)
+
+
+def _bins(x: Any) -> Any:
+    """0 … 7, about equally often; values that are common have a bin of their own."""
+    inner = np.quantile(x, np.arange(1, N_BINS) / N_BINS)
+    return np.searchsorted(np.unique(inner), x, side="right")
+
+
+def _without(residuals: Any, weights: Any) -> float:
+    """The log density of residuals that are nothing but noise, with its best variance."""
+    weight = weights.sum()
+    return float(-0.5 * weight * (np.log(2 * np.pi * (weights @ residuals**2) / weight) + 1))
+
+
+def _report(found: list[Term]) -> str:
+    if not found:
+        return "no pair of columns was found to act together"
+    return "columns that act together: " + ", ".join(term.name for term in found)
