@@ -218,11 +218,11 @@ def _who_is_better(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ..
             wins.append(f"- {library}, on {len(clear)} of {sum(g is not None for g in gains.values())}: {found}.")
     return (
         f"**Where others are better** in log density, by more than {CLEAR}:\n\n" + "\n".join(wins) + "\n\n"
-        "By default our model is a sum of effects of single columns, with noise that is the same everywhere. Trees "
-        "(LightGBM, NGBoost, EBM with its pairs) and a process of all columns (GPyTorch, GPR) can find interactions, "
-        "which such a sum cannot hold, however many rows there are: `tabular-interactions` below takes them away from "
-        "LightGBM. NGBoost and the quantiles of LightGBM also let the noise depend on the row; how much of their gain "
-        "in log density that makes has not been measured."
+        "By default our model is a sum of effects of single columns and of up to six pairs of numeric columns, with "
+        "noise that is the same everywhere. Trees (LightGBM, NGBoost) and a process of all columns (GPyTorch, GPR) can "
+        "hold interactions of more columns and of more pairs, and jumps; `tabular-interactions` below takes "
+        "interactions away from LightGBM. NGBoost and the quantiles of LightGBM also let the noise depend on the row; "
+        "how much of their gain in log density that makes has not been measured."
     )
 
 
@@ -239,7 +239,7 @@ def show_interactions(tables: tuple[str, ...], results: Results) -> str:
     head = ["table", "splits", OURS, "LightGBM, trees of one column", "LightGBM"]
     return (
         "RMSE of LightGBM's model of the mean as it is, and with trees that see one column each, so that it is a sum "
-        "of effects as ours is; all else is the same. The means of ours are over all its splits.\n\n"
+        "of effects of single columns; all else is the same. Ours has pairs too; its means are over all its splits.\n\n"
         + markdown(head, rows)
     )
 

@@ -452,6 +452,26 @@ def test_errors_are_json_too_and_speak_of_options(folder, tmp_path):
     assert "a,b" not in result.stdout
 
 
+def test_interactions_are_found_named_or_left_out(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(0, 1, (800, 3)), columns=["a", "b", "c"])
+    table.assign(y=4 * table.a * table.b + 0.1 * rng.normal(size=800)).to_csv(tmp_path / "t.csv", index=False)
+
+    def terms(*more):
+        arguments = (tmp_path / "t.csv", "-t", "y", "-m", tmp_path / "m.odvff", "--harmonics", 3, "--quiet", *more)
+        run("fit", *arguments)
+        return [name for name in load(tmp_path / "m.odvff").effects() if " × " in name]
+
+    assert terms() == ["a × b"]
+    assert terms("--interactions", 0) == []
+    assert terms("--interactions", "c:a, b:c") == ["a × c", "b × c"]
+    place = ("-m", tmp_path / "m.odvff")
+    message = said("fit", tmp_path / "t.csv", "-t", "y", "--interactions", "a-b", *place, code=3)
+    assert "--interactions must be auto, a number, or pairs such as width:height, got 'a-b'" in message
+    message = said("fit", tmp_path / "t.csv", "-t", "y", "--interactions", "a:z", *place, code=3)
+    assert "--interactions names 'z', which is no column; there are a, b, c." in message
+
+
 def test_weights_do_not_count_in_what_is_measured_and_this_is_said(folder, tmp_path):
     table = pd.read_csv(folder / "t.csv").assign(w=lambda t: np.arange(len(t)) % 3)
     table.to_csv(tmp_path / "w.csv", index=False)

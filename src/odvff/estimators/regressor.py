@@ -31,8 +31,9 @@ MIDDLE_ROWS = 20_000
 class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     """Gaussian-process regression for tables of a hundred to a billion rows.
 
-    The mean is a sum of smooth effects, one for each numeric column, and of effects of levels for categorical columns;
-    how smooth each is, how strong, and how much noise there is are learned from the data. Missing values are welcome.
+    The mean is a sum of smooth effects, one for each numeric column and for pairs of them that act together, and of
+    effects of levels for categorical columns; how smooth each is, how strong, and how much noise there is are learned
+    from the data. Missing values are welcome.
 
     Parameters
     ----------
