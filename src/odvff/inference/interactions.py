@@ -29,6 +29,7 @@ LEAST, WORTH = 5.0, 2e-3  # nats, besides those for the choice among many, and n
 WORK, FEWEST_ROWS = 2e7, 2000  # rows times pairs in a quick look
 REFUSALS = 5  # pairs in a row that a quick look liked and a fit did not
 LADDER = (5, 8, 12)  # harmonics in each of the two columns: up to 13², 19² and 27² features
+FEATURE = 0.1  # nats that a feature further up must bring
 MOST_FEATURES = 1100
 
 
@@ -90,8 +91,10 @@ def _best_fit(ladder: list[Term], rows: tuple[Any, Any, Any], noise: float) -> F
     for term in ladder:
         terms = Sum((term if best is None else replace(term, kernel=best.terms.terms[0].kernel),))
         fit = fit_quietly(terms, collect(terms, [rows]), max_iter=30, noise=noise)
-        if best is not None and not fit.bound > best.bound + GAIN * rows[2].sum():
-            break
+        if best is not None:
+            more = terms.Kuu().size - best.terms.Kuu().size
+            if not fit.bound > best.bound + max(GAIN * rows[2].sum(), FEATURE * more):
+                break
         best, noise = fit, fit.noise
     assert best is not None
     return best
