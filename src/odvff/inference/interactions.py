@@ -7,7 +7,7 @@ both columns. If every cell c had a level of its own with variance ρσ², the e
 
 which is told for the best of a few ρ. **A fit of the best one.** A smooth joint effect of the two columns is fitted to
 the residuals; if that raises the evidence enough, the pair is taken, its effect is subtracted, and the next one is
-looked for. The final fit moves all terms together.
+looked for. Then the joint effects get more harmonics where that pays. The final fit moves all terms together.
 """
 
 from collections.abc import Callable, Collection
@@ -55,9 +55,9 @@ def choose_pairs(
 ) -> Interactions:
     """Those of the pairs that explain most of the residuals, one after the other: up to `most`, or all of them.
 
-    `term_of` makes the term of a pair with so many harmonics in its columns; its kernel is fitted here. The number of
-    harmonics goes up the ladder as long as the evidence calls for it, and not beyond what the values of a column can
-    tell apart. In all there are about a thousand features.
+    `term_of` makes the term of a pair with so many harmonics in its columns; its kernel is fitted here. All are found
+    with the fewest harmonics of the ladder; then, the strongest first, these go up as long as the evidence calls for
+    it, and not beyond what the values of a column can tell apart. In all there are about a thousand features.
     """
     w = np.ones(len(X)) if weights is None else weights
     r, candidates, found = residuals.astype(np.float64), list(pairs), list[Term]()
@@ -65,23 +65,35 @@ def choose_pairs(
     least = -np.inf if most is None else max(LEAST + np.log(max(len(candidates), 1)), WORTH * float(w.sum()))
     most, left, refused = len(candidates) if most is None else most, MOST_FEATURES, 0
     enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in candidates for c in pair}}
+
+    def rung(pair: Pair, n: int) -> Term:
+        return term_of(pair, (min(n, enough[pair[0]]), min(n, enough[pair[1]])))
+
+    means = []
     while candidates and len(found) < most and refused < REFUSALS:
         gains = quick_look(candidates, X, r, w, noise)
         best = int(np.argmax(gains))
         if gains[best] < least:
             break
-        pair = candidates.pop(best)
-        sizes = dict.fromkeys((min(n, enough[pair[0]]), min(n, enough[pair[1]])) for n in ladder)
-        rungs = [term for term in (term_of(pair, size) for size in sizes) if term.Kuu().size <= left]
-        fit = _best_fit(rungs, (X, r, w), noise) if rungs else None
+        term = rung(candidates.pop(best), ladder[0])
+        fit = _best_fit([term], (X, r, w), noise) if term.Kuu().size <= left else None
         if fit is None or fit.bound - _without(r, w) < least:
             refused += 1
             continue
-        refused = 0
+        refused, noise = 0, fit.noise
         found.append(fit.terms.terms[0])
-        left -= fit.terms.Kuu().size
-        r -= fit.posterior.mean(X)
-        noise = fit.noise
+        left -= term.Kuu().size
+        means.append(fit.posterior.mean(X))
+        r -= means[-1]
+    for k, term in enumerate(found):
+        room = left + term.Kuu().size
+        finer = [rung((term.columns[0], term.columns[1]), n) for n in ladder[1:]]  # type: ignore[index]
+        finer = [one for one in finer if term.Kuu().size < one.Kuu().size <= room]
+        if finer:
+            r += means[k]
+            fit = _best_fit([term, *finer], (X, r, w), noise)
+            found[k], left, noise = fit.terms.terms[0], room - fit.terms.Kuu().size, fit.noise
+            r -= fit.posterior.mean(X)
     return Interactions(tuple(found), noise, _report(found))
 
 
