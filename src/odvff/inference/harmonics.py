@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from odvff.checks import matrix, vector
-from odvff.features import Fourier, Kronecker
+from odvff.features import Fourier, Kronecker, Levels
 from odvff.inference.fit import Fit, fit_quietly
 from odvff.statistics import collect
 from odvff.terms import Sum, Term
@@ -144,9 +144,10 @@ def _limits(terms: Sum, max_features: int, max_harmonics: int) -> dict[int, int]
 
 
 def _most(terms: Sum, max_features: int, max_harmonics: int) -> int:
-    """Harmonics for each column, if all were to have the same number."""
-    columns = max(sum(_columns(term) == 1 for term in terms), 1)
-    return int(np.clip(max_features / columns / 2 - 2, 2, max_harmonics))
+    """Harmonics for each column, if all were to have the same number; levels have features of their own."""
+    columns = max(sum(isinstance(term.features, Fourier) for term in terms), 1)
+    levels = sum(term.features.n_levels for term in terms if isinstance(term.features, Levels))
+    return int(np.clip(max(max_features - levels, max_features / 2) / columns / 2 - 2, 2, max_harmonics))
 
 
 def _columns(term: Term) -> int:
