@@ -71,15 +71,14 @@ class Design:
         return Sum((*terms, *self._level_terms(Categorical())))
 
     def pairs(self) -> list[tuple[int, int]]:
-        """All pairs of numeric columns, but for those whose joint effect would be called as a column is."""
-        columns = {*(part.name for part in self.numeric), *(part.name for part in self.levels)}
-        both = combinations(self.numeric, 2)
-        return [(a.column, b.column) for a, b in both if f"{a.name}{TIMES}{b.name}" not in columns]
+        """All pairs of numeric columns, but for those whose joint effect would be called as something else is."""
+        pairs = {f"{a.name}{TIMES}{b.name}": (a.column, b.column) for a, b in combinations(self.numeric, 2)}
+        return [pair for name, pair in pairs.items() if name not in self._names]
 
     def named_pairs(self, names: Any) -> list[tuple[int, int]]:
         """The pairs of numeric columns with these names."""
         places = {part.name: part.column for part in self.numeric}
-        pairs = []
+        pairs: dict[str, tuple[int, int]] = {}
         for pair in names:
             for name in pair:
                 if name not in places:
@@ -88,11 +87,18 @@ class Design:
                         f"{', '.join(places) or 'there are none'}. Categories and columns left out have no joint "
                         "effects."
                     )
-            i, j = sorted(places[name] for name in pair)
-            if i == j or (i, j) in pairs:
+            first, second = sorted(pair, key=places.__getitem__)
+            place, joint = (places[first], places[second]), f"{first}{TIMES}{second}"
+            if first == second or place in pairs.values():
                 raise InputError(f"interactions names {pair!r}, which is no pair or was there before; leave it out.")
-            pairs.append((i, j))
-        return pairs
+            if joint in self._names or joint in pairs:
+                raise InputError(f"two effects would be called {joint!r}; rename one of the columns.")
+            pairs[joint] = place
+        return list(pairs.values())
+
+    @property
+    def _names(self) -> set[str]:
+        return {*(part.name for part in self.numeric), *(part.name for part in self.levels)}
 
     def pair_term(
         self, pair: tuple[int, int], n_harmonics: tuple[int, int], smoothness: float, completion: bool

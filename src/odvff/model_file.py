@@ -288,6 +288,8 @@ def _size(term: Term) -> int:
 
 def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Centre:
     parts = parts_of(q, width)
+    if len({part.columns for part in parts}) != len(parts):
+        raise FileError("two terms in it read the same columns.")
     sizes = Centre.sizes(q, parts)
     flat, gamma, variances = (arrays[prefix + name] for name in ("centre", "centre_gamma", "variances"))
     if [flat.shape, gamma.shape] != [(sum(n),) for n in sizes] or variances.shape != (len(parts),):
@@ -300,6 +302,8 @@ def _term(words: Any, prefix: str, arrays: dict[str, Any], most: int, width: int
     columns = words["columns"]
     if columns is not None and any(whole(c) >= width for c in _list(columns)):
         raise FileError("a term in it reads a column that is not there.")
+    if columns is not None and len(set(columns)) != len(columns):
+        raise FileError("a term in it reads a column twice.")
     features, kind = words["features"], words["features"]["kind"]
     made: Any
     if kind == "points":

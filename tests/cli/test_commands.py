@@ -467,7 +467,7 @@ def test_interactions_are_found_named_or_left_out(tmp_path):
     assert terms("--interactions", "c:a, b:c") == ["a × c", "b × c"]
     place = ("-m", tmp_path / "m.odvff")
     message = said("fit", tmp_path / "t.csv", "-t", "y", "--interactions", "a-b", *place, code=3)
-    assert "--interactions must be auto, a number, or pairs such as width:height, got 'a-b'" in message
+    assert "error: --interactions must be auto, a number, or pairs such as width:height, got 'a-b'" in message
     message = said("fit", tmp_path / "t.csv", "-t", "y", "--interactions", "a:z", *place, code=3)
     assert "--interactions names 'z', which is no column; there are a, b, c." in message
 

@@ -191,3 +191,20 @@ def test_columns_that_would_share_a_name_have_no_joint_effect(rows):
     X, y = rows
     X = X.rename(columns={"depth": "width × height"})
     assert list(ODVFFRegressor().fit(X, y).effects()) == ["width", "height", "width × height"]
+
+
+def test_joint_effects_that_would_share_a_name(rows):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.uniform(0, 1, (500, 4)), columns=["a", "b × c", "a × b", "c"])
+    y = 5 * X["a"] * X["b × c"] + 5 * X["a × b"] * X["c"] + 0.1 * rng.normal(size=500)
+    model = ODVFFRegressor(n_harmonics=3).fit(X, y)
+    assert list(model.effects())[4:] == ["a × b × c"]
+    with pytest.raises(InputError, match="two effects would be called 'a × b × c'; rename one of the columns"):
+        ODVFFRegressor(n_harmonics=3, interactions=[("a", "b × c"), ("c", "a × b")]).fit(X, y)
+
+
+def test_small_tables_have_few_features():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(0, 1, (40, 2))
+    model = ODVFFRegressor(interactions=[(0, 1)]).fit(X, np.sin(25 * X[:, 0]) + 3 * X[:, 0] * X[:, 1])
+    assert model.model_.outputs[0].posterior.factor.size < 400

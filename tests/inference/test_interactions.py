@@ -72,6 +72,10 @@ def test_pairs_that_are_asked_for_are_taken_whatever_they_bring():
     X = rng.uniform(0, 1, (200, 3))
     found = choose_pairs([(0, 1), (1, 2)], term_of, X, rng.normal(size=200), noise=1.0)
     assert {term.columns for term in found.terms} == {(0, 1), (1, 2)}
+    X, pairs = rng.uniform(0, 1, (200, 6)), [(i, j) for j in range(6) for i in range(j)]
+    found = choose_pairs(pairs, term_of, X, rng.normal(size=200), noise=1.0, ladder=(12,))
+    assert {term.columns for term in found.terms} == set(pairs)
+    assert sum(term.Kuu().size for term in found.terms) <= interactions.MOST_FEATURES
 
 
 def test_weights_count_rows():
@@ -106,6 +110,14 @@ def test_features_are_limited(monkeypatch):
     found = chosen(X, r, most=6)
     assert sum(term.Kuu().size for term in found.terms) <= 400
     assert len(found.terms) == 2
+    assert found.report.endswith("; the features of more would be too many")
+
+
+def test_rows_that_weigh_nothing_show_nothing(monkeypatch):
+    monkeypatch.setattr(interactions, "WORK", 1.0)
+    weights = np.r_[np.zeros(2000), np.ones(10)]
+    X = np.random.default_rng(8).uniform(0, 1, (2010, 3))
+    assert not quick_look(PAIRS, X, X[:, 0], weights, 1.0).any()
 
 
 def test_a_product_is_applied_factor_by_factor():

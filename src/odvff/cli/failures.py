@@ -21,7 +21,7 @@ OPTIONS = {
     r"`?\bmax_iter\b`?": "--max-iter",
     r"\bn_harmonics\b": "--harmonics",
     r"\bn_inducing\b": "--inducing",
-    r"\binteractions\b(?= (must|names)|=)": "--interactions",
+    r"(?<!-)\binteractions\b(?= (must|names)|=)": "--interactions",
     r"\brandom_state\b": "--seed",
     r"\b(--[\w-]+)='?(\w+)'?": r"\1 \2",
 }

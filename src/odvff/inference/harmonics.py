@@ -61,7 +61,7 @@ def choose_harmonics(
     X = matrix(X, "X")
     y = vector(y, "y", size=len(X))
     weights = None if weights is None else vector(weights, "weights", size=len(X))
-    max_features = int(np.clip(2 * len(X), FEWEST, MOST)) if max_features is None else max_features
+    max_features = _most_features(len(X)) if max_features is None else max_features
     tolerance = FINER * tolerance if len(X) > SAMPLE_ROWS else tolerance
     order = np.random.default_rng(seed).permutation(len(X))
     few, many = (
@@ -95,7 +95,8 @@ def adjust_harmonics(terms: Sum, noise: float, rows: tuple[Any, Any, Any], *, le
     fit = _fitted(terms, rows, noise, max_iter=15)
     tolerance = FINER * TOLERANCE if len(rows[0]) > SAMPLE_ROWS else TOLERANCE
     joint = sum(term.Kuu().size for term in terms if _columns(term) > 1)
-    most = _limits(terms, max(MOST - joint, LEFT), MOST_HARMONICS)
+    limit = _most_features(len(rows[0]))
+    most = _limits(terms, max(limit - joint, min(limit, LEFT)), MOST_HARMONICS)
     wanted, limited = _wanted(fit, rows, tolerance, most, least_noise)
     kept = Sum(tuple(old if _columns(old) > 1 else new for old, new in zip(fit.terms, wanted, strict=True)))
     single = {term.name for term in kept if _columns(term) == 1}
@@ -135,6 +136,10 @@ def _wanted(
         if not fits:
             limited.append(term.name)
     return Sum(tuple(wanted)), limited
+
+
+def _most_features(n_rows: int) -> int:
+    return int(np.clip(2 * n_rows, FEWEST, MOST))
 
 
 def _limits(terms: Sum, max_features: int, max_harmonics: int) -> dict[int, int]:

@@ -27,6 +27,7 @@ N_BINS = 8
 RATIOS = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 1.0])[:, None]  # ρ
 LEAST, WORTH = 5.0, 2e-3  # nats, besides those for the choice among many, and nats a row
 WORK, FEWEST_ROWS = 2e7, 2000  # rows times pairs in a quick look
+MOST_CANDIDATES = 500  # after the first look, which is at all
 REFUSALS = 5  # pairs in a row that a quick look liked and a fit did not
 LADDER = (5, 8, 12)  # harmonics in each of the two columns: up to 13², 19² and 27² features
 FEATURE = 0.1  # nats that a feature further up must bring
@@ -63,38 +64,49 @@ def choose_pairs(
     r, candidates, found = residuals.astype(np.float64), list(pairs), list[Term]()
     # to be the best of many by chance is easier than to be the best of few
     least = -np.inf if most is None else max(LEAST + np.log(max(len(candidates), 1)), WORTH * float(w.sum()))
-    most, left, refused = len(candidates) if most is None else most, MOST_FEATURES, 0
+    if most is None:
+        # all of them, with fewer harmonics if there are many
+        fits = max(1, int((np.sqrt(MOST_FEATURES / max(len(candidates), 1)) - 3) / 2))
+        ladder, most, left, patience = tuple(dict.fromkeys(min(n, fits) for n in ladder)), len(candidates), None, np.inf
+    else:
+        left, patience = MOST_FEATURES, REFUSALS
     enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in candidates for c in pair}}
 
     def rung(pair: Pair, n: int) -> Term:
         return term_of(pair, (min(n, enough[pair[0]]), min(n, enough[pair[1]])))
 
-    means = []
-    while candidates and len(found) < most and refused < REFUSALS:
+    means, refused, full = [], 0, False
+    while candidates and len(found) < most and refused < patience:
         gains = quick_look(candidates, X, r, w, noise)
         best = int(np.argmax(gains))
         if gains[best] < least:
             break
-        term = rung(candidates.pop(best), ladder[0])
-        fit = _best_fit([term], (X, r, w), noise) if term.Kuu().size <= left else None
-        if fit is None or fit.bound - _without(r, w) < least:
+        term = rung(candidates[best], ladder[0])
+        candidates = [candidates[k] for k in np.argsort(-gains, kind="stable")[:MOST_CANDIDATES] if k != best]
+        if left is not None and term.Kuu().size > left:
+            refused, full = refused + 1, True
+            continue
+        fit = _best_fit([term], (X, r, w), noise)
+        if fit.bound - _without(r, w) < least:
             refused += 1
             continue
         refused, noise = 0, fit.noise
         found.append(fit.terms.terms[0])
-        left -= term.Kuu().size
+        left = None if left is None else left - term.Kuu().size
         means.append(fit.posterior.mean(X))
         r -= means[-1]
+    left = MOST_FEATURES - sum(term.Kuu().size for term in found) if left is None else left
     for k, term in enumerate(found):
         room = left + term.Kuu().size
-        finer = [rung((term.columns[0], term.columns[1]), n) for n in ladder[1:]]  # type: ignore[index]
-        finer = [one for one in finer if term.Kuu().size < one.Kuu().size <= room]
+        rungs = [rung((term.columns[0], term.columns[1]), n) for n in ladder[1:]]  # type: ignore[index]
+        by_size = {one.Kuu().size: one for one in rungs}
+        finer = [one for size, one in by_size.items() if term.Kuu().size < size <= room]
         if finer:
             r += means[k]
             fit = _best_fit([term, *finer], (X, r, w), noise)
             found[k], left, noise = fit.terms.terms[0], room - fit.terms.Kuu().size, fit.noise
             r -= fit.posterior.mean(X)
-    return Interactions(tuple(found), noise, _report(found))
+    return Interactions(tuple(found), noise, _report(found, full))
 
 
 def _best_fit(ladder: list[Term], rows: tuple[Any, Any, Any], noise: float) -> Fit:
@@ -116,6 +128,8 @@ def quick_look(pairs: Collection[Pair], X: Any, residuals: Any, weights: Any, no
     """The evidence, in nats of all rows, that levels of their own in the cells of each pair would bring."""
     some = slice(0, max(FEWEST_ROWS, int(WORK / max(len(pairs), 1))))
     share = float(weights[some].sum() / weights.sum())
+    if share == 0:
+        return np.zeros(len(pairs))
     codes = {c: _bins(X[some, c]) for c in {c for pair in pairs for c in pair}}
     w, wr = weights[some], weights[some] * residuals[some]
     gains = []
@@ -139,7 +153,8 @@ def _without(residuals: Any, weights: Any) -> float:
     return float(-0.5 * weight * (np.log(2 * np.pi * (weights @ residuals**2) / weight) + 1))
 
 
-def _report(found: list[Term]) -> str:
+def _report(found: list[Term], full: bool) -> str:
     if not found:
         return "no pair of columns was found to act together"
-    return "columns that act together: " + ", ".join(term.name for term in found)
+    more = "; the features of more would be too many" if full else ""
+    return "columns that act together: " + ", ".join(term.name for term in found) + more
