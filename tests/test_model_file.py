@@ -198,6 +198,8 @@ def test_forged_arrays_are_refused(tmp_path, content, damage):
         (("outputs", 0, "likelihood"), "probit", "its likelihood is not one of this estimator's"),
         (("outputs", 0, "scale"), -1.0, "a scale in it is not positive"),
         (("outputs", 0, "terms", 0, "columns"), [99], "reads a column that is not there"),
+        (("outputs", 0, "terms", 0, "columns"), [1, 1], "a term in it reads a column twice"),
+        (("outputs", 0, "terms", 0, "columns"), [1], "two terms in it read the same columns"),
         (("schema", "columns", 0, "high"), -5.0, "the box or the range is empty"),
         (("outputs",), [], "it has no output"),
         (("method",), "magic", "it was made by an unknown method: 'magic', 'collapsed', 'additive'"),
