@@ -1,5 +1,7 @@
 """Choosing harmonics, and adding inducing points for the mean."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,9 @@ def test_points_that_bring_nothing_are_left_out(fitted):
     many = [Term(t.kernel, Fourier(2000, (0, 1)), t.columns) for t in fit.terms]
     assert len(greedy_points(Sum(many), X, 5)) <= 5
     assert add_inducing(fit, [(X, y)], np.zeros((0, 2))).gain == 0.0
+    blurred = add_inducing(replace(fit, noise=1e-25), [(X, y)], greedy_points(fit.terms, X, 20))
+    assert blurred.gain == 0.0
+    assert blurred.report == "no inducing points: with so little noise float64 cannot tell them apart"
 
 
 def test_greedy_beats_random_points(fitted):

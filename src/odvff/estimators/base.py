@@ -36,7 +36,7 @@ CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
 STEPS, ROUNDS, ITERATIONS = 8000, 100, 200
 DEFAULTS = {"method": "odvff", "inference": "auto"}
-MOST_WEIGHT = 1e100
+MOST_WEIGHT = 1e6  # on average: noise falls with the number of rows, and float64 has digits for no more
 MANY_FEATURES = 1000
 
 
@@ -77,11 +77,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError(
                 f"sample_weight has {weights[i]:g} in row {i}; weights count how often a row is there, so from 0 up."
             )
-        if weights.max() > MOST_WEIGHT / len(weights):
-            raise InputError(
-                f"sample_weight goes up to {weights.max():g}, and sums of it leave float64; divide the weights by a "
-                "power of ten."
-            )
+        _check_sizes(weights)
         if not weights.all():
             keep = np.flatnonzero(weights)
             table, y, weights = table.take(keep), y[keep], weights[keep]
@@ -240,6 +236,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.__dict__.pop("evaluation_", None)  # it was that of another fit
 
         def seen(y: Any, weights: Any, n_rows: int) -> None:
+            _check_sizes(weights)
             look(y, weights)
             progress(Step("reading", n_rows, source.expected_rows))
 
@@ -381,3 +378,13 @@ def line_of(step: Step) -> str:
     of = "" if step.total is None else f" of {step.total:,}"
     bound = "" if step.objective is None else f", bound {step.objective:.6g}"
     return f"{step.stage}: {step.done:,}{of} {step.unit}{bound}"
+
+
+def _check_sizes(weights: Any | None) -> None:
+    """Weights of rows in memory, or of a chunk of a file, are not so large that nothing would be left as noise."""
+    size = 0.0 if weights is None else float(np.mean(weights / MOST_WEIGHT))
+    if size > 1:
+        raise InputError(
+            f"weights count how often a row is there, and these are {size * MOST_WEIGHT:.3g} on average, more than "
+            f"{MOST_WEIGHT:,.0f}; if they are relative, divide them by their mean."
+        )

@@ -110,8 +110,11 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
         for own_gram, own_projection in side_by_side(sums, _blocks(chunks)):
             gram += own_gram
             projection += own_projection
-        alone = _ridge(gram[:n, :n], projection[:n], noise)
-        together = _ridge(gram, projection, noise)
+        try:
+            alone = _ridge(gram[:n, :n], projection[:n], noise)
+            together = _ridge(gram, projection, noise)
+        except np.linalg.LinAlgError:
+            return WithInducing(fit, 0.0, "no inducing points: with so little noise float64 cannot tell them apart")
     gain = float((projection @ together - projection[:n] @ alone) / (2 * noise))
     if gain < least_gain or lift.shape[1] == 0:
         report = (
