@@ -71,8 +71,11 @@ class Design:
         return Sum((*terms, *self._level_terms(Categorical())))
 
     def pairs(self) -> list[tuple[int, int]]:
-        """All pairs of numeric columns, but for those whose joint effect would be called as something else is."""
-        pairs = {f"{a.name}{TIMES}{b.name}": (a.column, b.column) for a, b in combinations(self.numeric, 2)}
+        """All pairs of numeric columns, but for those whose joint effect would be called as something else is.
+
+        Of two pairs with one name it is the last.
+        """
+        pairs = {_joint_name(a.name, b.name): (a.column, b.column) for a, b in combinations(self.numeric, 2)}
         return [pair for name, pair in pairs.items() if name not in self._names]
 
     def named_pairs(self, names: Any) -> list[tuple[int, int]]:
@@ -88,7 +91,7 @@ class Design:
                         "effects."
                     )
             first, second = sorted(pair, key=places.__getitem__)
-            place, joint = (places[first], places[second]), f"{first}{TIMES}{second}"
+            place, joint = (places[first], places[second]), _joint_name(first, second)
             if first == second or place in pairs.values():
                 raise InputError(f"interactions names {pair!r}, which is no pair or was there before; leave it out.")
             if joint in self._names or joint in pairs:
@@ -107,7 +110,7 @@ class Design:
         parts = [part for part in self.numeric if part.column in pair]
         sizes = zip(n_harmonics, parts, strict=True)
         features = Kronecker(tuple(Fourier(n, part.interval, completion) for n, part in sizes))
-        return Term(Separable((Matern(smoothness),) * 2), features, pair, TIMES.join(part.name for part in parts))
+        return Term(Separable((Matern(smoothness),) * 2), features, pair, _joint_name(*(part.name for part in parts)))
 
     def point_terms(self, Z: Any, fitted: Sum, jitter: float) -> Sum:
         """One term on points that see all numeric columns, with the kernels of fitted one-column terms."""
@@ -138,7 +141,7 @@ class Design:
 
     @property
     def joint_name(self) -> str:
-        return TIMES.join(part.name for part in self.numeric)
+        return _joint_name(*(part.name for part in self.numeric))
 
     @property
     def _together(self) -> str:
@@ -146,6 +149,10 @@ class Design:
 
     def _level_terms(self, kernel: Categorical) -> list[Term]:
         return [Term(kernel, Levels(part.n_levels), (part.column,), part.name) for part in self.levels]
+
+
+def _joint_name(*names: str) -> str:
+    return TIMES.join(names)
 
 
 def _product(kernels: list[Matern]) -> Separable:

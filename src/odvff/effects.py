@@ -26,6 +26,7 @@ import numpy as np
 
 from odvff import kernels
 from odvff.features import InducingPoints, Kronecker
+from odvff.features.kronecker import row_products
 from odvff.kernels import Additive, separable
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
@@ -93,50 +94,74 @@ class Centre:
     def sizes(q: Posterior, parts: list[Part]) -> tuple[list[int], list[int]]:
         """The lengths of all entries of `features` and of `gamma`."""
         n_points = 0 if q.gamma is None else len(q.gamma)
-        blocks: list[Any] = [q.factor.blocks[part.term] for part in parts]
-        features = [sum(C.sizes) if part.shared else C.size for C, part in zip(blocks, parts, strict=True)]
+        features = [sum(_sizes(q, part)) if part.shared else q.factor.blocks[part.term].size for part in parts]
         return features, [2 * n_points if part.shared else 1 for part in parts]
+
+
+@dataclass(frozen=True)
+class _PairMeans:
+    """Means over the rows of a shared pair: ᾱ and β̄, and those of k(x,γ) and k(y,γ)."""
+
+    features: list[Any]
+    gamma: list[Any]
 
 
 def centre_of(q: Posterior, X: Any, weights: Any | None) -> Centre:
     """The centre of these rows."""
     w = (np.ones(len(X)) if weights is None else weights) / (len(X) if weights is None else weights.sum())
     parts = parts_of(q, X.shape[1])
-    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(X), BLOCK_ROWS)]
+    blocks = [(X[rows], w[rows]) for rows in (slice(i, i + BLOCK_ROWS) for i in range(0, len(X), BLOCK_ROWS))]
 
-    features, gamma = ([np.zeros(n) for n in sizes] for sizes in Centre.sizes(q, parts))
-    variances = np.zeros(len(parts))
-    centre = Centre(tuple(features), tuple(gamma), variances)
     # pairs first: what belongs to a column depends on the mean over the other one
+    pairs = {p: _means_of_pair(q, part, blocks) for p, part in enumerate(parts) if part.shared}
+    features: list[Any] = []
+    gamma: list[Any] = []
+    variances = []
     for p, part in enumerate(parts):
-        for rows in blocks if part.shared else []:
-            x, share = X[rows], w[rows]
-            features[p] += np.concatenate([_side(q, part, side, x) @ share for side in (0, 1)])
-            gamma[p] += np.concatenate([_side_by_gamma(q, part, side, x) @ share for side in (0, 1)])
-    for p, part in enumerate(parts):
-        first, second = 0.0, 0.0
-        for rows in blocks:
-            x, share = X[rows], w[rows]
-            pieces = list(_pieces(q, centre, parts, p, x))
-            own, by_pairs = _by_gamma(q, centre, parts, p, x)
+        psi, by_gamma, first, second = 0.0, 0.0, 0.0, 0.0
+        for x, share in blocks:
+            pieces = list(_pieces(q, pairs, parts, p, x))
+            own, by_pairs = _by_gamma(q, pairs, parts, p, x)
             effect = _mean_of(q, pieces) + own + by_pairs
             first, second = first + float(effect @ share), second + float(effect**2 @ share)
-            if not part.shared:
-                features[p] += pieces[0][1] @ share
-                gamma[p] += own @ share
-        variances[p] = max(second - first**2, 0.0)
-    return centre
+            psi, by_gamma = psi + pieces[0][1] @ share, by_gamma + own @ share
+        features.append(np.concatenate(pairs[p].features) if part.shared else psi)
+        gamma.append(np.concatenate(pairs[p].gamma) if part.shared else np.reshape(by_gamma, 1))
+        variances.append(max(second - first**2, 0.0))
+    return Centre(tuple(features), tuple(gamma), np.array(variances))
+
+
+def _means_of_pair(q: Posterior, part: Part, blocks: list[tuple[Any, Any]]) -> _PairMeans:
+    def mean(of: Any, side: int) -> Any:
+        return sum(of(q, part, side, x) @ share for x, share in blocks)
+
+    return _PairMeans([mean(_side, side) for side in (0, 1)], [mean(_side_by_gamma, side) for side in (0, 1)])
+
+
+def _means_of_pairs(q: Posterior, parts: list[Part], centre: Centre) -> dict[int, _PairMeans]:
+    """The means of all shared pairs, as a centre has them."""
+    return {
+        p: _PairMeans(np.split(centre.features[p], [_sizes(q, part)[0]]), np.split(centre.gamma[p], 2))
+        for p, part in enumerate(parts)
+        if part.shared
+    }
+
+
+def _sizes(q: Posterior, part: Part) -> list[int]:
+    """How many features each of the two columns of a pair has."""
+    C: Any = q.factor.blocks[part.term]
+    return list(C.sizes)
 
 
 def part_levels(q: Posterior, centre: Centre, width: int) -> Any:
     """What every effect is centred by, on the scale of f: with the effects these add up to the mean."""
-    levels = []
-    for p, part in enumerate(parts_of(q, width)):
+    levels, parts = [], parts_of(q, width)
+    pairs = _means_of_pairs(q, parts, centre)
+    for p, part in enumerate(parts):
         psi, by_gamma = centre.features[p], centre.gamma[p]
         if part.shared:
-            alpha, beta = _halves(q, part, centre.features[p])
-            psi = np.kron(alpha, beta)
-            by_gamma = 0.0 if q.gamma is None else np.prod(by_gamma.reshape(2, -1), axis=0) @ q.a_gamma
+            psi = np.kron(*pairs[p].features)
+            by_gamma = 0.0 if q.gamma is None else np.prod(pairs[p].gamma, axis=0) @ q.a_gamma
         levels.append(float(q.whitened_weights[q.factor.slices[part.term]] @ psi + np.sum(by_gamma)))
     return np.array(levels)
 
@@ -144,13 +169,14 @@ def part_levels(q: Posterior, centre: Centre, width: int) -> Any:
 def centred_effect(q: Posterior, centre: Centre, p: int, X: Any) -> tuple[Any, Any]:
     """Mean and variance of the effect of the p-th part at rows X."""
     parts = parts_of(q, X.shape[1])
-    part = parts[p]
-    (s, psi), *others = _pieces(q, centre, parts, p, X)
-    own, by_pairs = _by_gamma(q, centre, parts, p, X)
+    part, pairs = parts[p], _means_of_pairs(q, parts, centre)
+    (s, psi), *others = _pieces(q, pairs, parts, p, X)
+    own, by_pairs = _by_gamma(q, pairs, parts, p, X)
+    features = psi
     if part.shared:
-        features = _products(*(_side(q, part, side, X) for side in (0, 1)))
+        features = q.factor.blocks[part.term].solve(part.cross(X))
     else:
-        features, psi, own = psi, psi - centre.features[p][:, None], own - centre.gamma[p]
+        psi, own = psi - centre.features[p][:, None], own - centre.gamma[p]
     pieces = [(s, psi), *others]
     mean = _mean_of(q, pieces) + own + by_pairs
     if q.root.ndim == 1:
@@ -163,35 +189,34 @@ def centred_effect(q: Posterior, centre: Centre, p: int, X: Any) -> tuple[Any, A
 # what a part is made of
 
 
-def _pieces(q: Posterior, centre: Centre, parts: list[Part], p: int, X: Any) -> Iterator[tuple[slice, Any]]:
+def _pieces(
+    q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any
+) -> Iterator[tuple[slice, Any]]:
     """Where features stand among all and what they are at rows X: own ones, then those of the pairs of a column."""
     part = parts[p]
     if part.shared:
-        means = _halves(q, part, centre.features[p])
-        alpha, beta = (_side(q, part, side, X) - means[side][:, None] for side in (0, 1))
-        yield q.factor.slices[part.term], _products(alpha, beta)
+        apart = [_side(q, part, side, X) - pairs[p].features[side][:, None] for side in (0, 1)]
+        yield q.factor.slices[part.term], row_products(apart)
         return
     yield q.factor.slices[part.term], q.factor.blocks[part.term].solve(part.cross(X))
     for other, side in part.pairs:
-        pair = parts[other]
-        means = _halves(q, pair, centre.features[other])
+        pair, means = parts[other], pairs[other].features
         both = [np.repeat(mean[:, None], len(X), axis=1) for mean in means]
         both[side] = _side(q, pair, side, X) - means[side][:, None]
-        yield q.factor.slices[pair.term], _products(*both)
+        yield q.factor.slices[pair.term], row_products(both)
 
 
-def _by_gamma(q: Posterior, centre: Centre, parts: list[Part], p: int, X: Any) -> tuple[Any, Any]:
+def _by_gamma(q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any) -> tuple[Any, Any]:
     """What the points add at rows X: by the part itself, and by the pairs of its column."""
     part, zero = parts[p], np.zeros(len(X))
     if q.gamma is None:
         return zero, zero
     if part.shared:
-        means = centre.gamma[p].reshape(2, -1)
-        first, second = (_side_by_gamma(q, part, side, X).T - means[side] for side in (0, 1))
+        first, second = (_side_by_gamma(q, part, side, X).T - pairs[p].gamma[side] for side in (0, 1))
         return (first * second) @ q.a_gamma, zero
     by_pairs = zero
     for other, side in part.pairs:
-        means = centre.gamma[other].reshape(2, -1)
+        means = pairs[other].gamma
         apart = _side_by_gamma(q, parts[other], side, X).T - means[side]
         by_pairs = by_pairs + (apart * means[1 - side]) @ q.a_gamma
     return part.covariance(X, q.gamma) @ q.a_gamma, by_pairs
@@ -210,17 +235,6 @@ def _side_by_gamma(q: Posterior, part: Part, side: int, X: Any) -> Any:
         return np.zeros((0, len(X)))
     kernel, column = separable(part.kernel, 2)[side], [part.columns[side]]
     return kernels.covariance(kernel, q.gamma[:, column], X[:, column])
-
-
-def _halves(q: Posterior, part: Part, both: Any) -> list[Any]:
-    """ᾱ and β̄ of a pair."""
-    C: Any = q.factor.blocks[part.term]
-    return np.split(both, [C.sizes[0]])
-
-
-def _products(alpha: Any, beta: Any) -> Any:
-    """α ⊗ β, row by row."""
-    return (alpha[:, None] * beta).reshape(-1, alpha.shape[1])
 
 
 def _mean_of(q: Posterior, pieces: list[tuple[slice, Any]]) -> Any:

@@ -271,7 +271,9 @@ class _Problem:
             if pairs:
                 rows = self._shuffled(self._sample(PAIR_ROWS))
                 fit = fit_quietly(terms, collect(terms, [rows]), max_iter=50)
-                found = self._interactions(fit, rows, pairs, most, (min(n, LADDER[-1]),))
+                found = self._interactions(
+                    fit, rows, pairs, most, tuple(dict.fromkeys(min(n, rung) for rung in LADDER))
+                )
             if self.likelihood is not None:
                 terms = self._started(terms)[0]
             return Sum((*terms, *found.terms)), [found.report] if pairs else []
@@ -300,9 +302,7 @@ class _Problem:
 
     def _shuffled(self, rows: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         """As many rows as interactions are looked for in, in an order of chance: the first of them are a sample too."""
-        X, y, weights = rows
-        order = np.random.default_rng(self.options.seed).permutation(len(X))[:PAIR_ROWS]
-        return X[order], y[order], None if weights is None else weights[order]
+        return MemoryRows(*rows).at(np.random.default_rng(self.options.seed).permutation(len(rows[0]))[:PAIR_ROWS])
 
     def _interactions(
         self, fit: Fit, rows: tuple[Any, Any, Any], pairs: list[Pair], most: int | None, ladder: tuple[int, ...]
@@ -315,6 +315,7 @@ class _Problem:
             return self.design.pair_term(pair, n_harmonics, self.options.smoothness, self.options.completion)
 
         residuals = y - fit.posterior.mean(X)
+        residuals -= np.average(residuals, weights=weights)  # a fit to centred targets: a level is no interaction
         return choose_pairs(pairs, term_of, X, residuals, weights=weights, noise=fit.noise, most=most, ladder=ladder)
 
     def _started(self, terms: Sum) -> tuple[Sum, float]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from odvff.data import Category, Numeric, Schema, Table
+from odvff.design import TIMES
 from odvff.effects import Centre, Part, centred_effect, part_levels, parts_of
 from odvff.errors import InputError
 from odvff.features import Kronecker, Levels
@@ -22,11 +23,12 @@ from odvff.kernels import Separable
 from odvff.likelihoods.outcomes import Outcome
 from odvff.posterior import Posterior
 from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
+from odvff.posterior.whitened import can_be_fast
 from odvff.rows import slices
 from odvff.threads import n_threads, one_blas_thread
 
 BLOCK_ROWS = 4096
-LONG_BLOCK_ROWS = 2**14  # of predictions, which make features of few rows at a time themselves
+LONG_BLOCK_ROWS = 2**14  # of predictions that make features of few rows at a time themselves
 GRID, SURFACE = 200, 50
 MOST_AXES = 2  # columns of an effect that has a picture
 UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a word
@@ -83,13 +85,13 @@ class Model:
     def latent(self, table: Table, output: int = 0) -> tuple[Any, Any]:
         """Mean and variance of f, on the scale of the likelihood."""
         q = self.outputs[output].posterior
-        mean, variance = self._blocks(table, lambda X: np.stack(q.predict(X)), LONG_BLOCK_ROWS)
+        mean, variance = self._blocks(table, lambda X: np.stack(q.predict(X)), _rows_at_once(q))
         return mean, variance
 
     def mean(self, table: Table, output: int = 0) -> Any:
         """The mean of f alone, which is cheaper."""
         q = self.outputs[output].posterior
-        return self._blocks(table, lambda X: q.mean(X)[None], LONG_BLOCK_ROWS)[0]
+        return self._blocks(table, lambda X: q.mean(X)[None], _rows_at_once(q))[0]
 
     def samples(self, table: Table, n_samples: int, seed: int, output: int = 0) -> Any:
         """Samples of f, (n_samples, N): jointly exact up to 1000 rows, sampled functions in blocks of rows beyond.
@@ -182,7 +184,7 @@ class Model:
         columns = self.columns_of(part)
         if isinstance(columns[0], Numeric) and part.columns[0] != self._starts()[columns[0].name]:
             return columns[0].missing_name
-        return " × ".join(column.name for column in columns)
+        return TIMES.join(column.name for column in columns)
 
     def _grid(self, name: str, part: Part) -> tuple[str, Any, Any]:
         """Kind, values and coded rows to show a part at."""
@@ -260,6 +262,10 @@ class Model:
                 }
             )
         return rows
+
+
+def _rows_at_once(q: Posterior) -> int:
+    return LONG_BLOCK_ROWS if can_be_fast(q.terms) else BLOCK_ROWS
 
 
 def _features_in_words(features: Any) -> str:

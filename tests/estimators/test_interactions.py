@@ -41,6 +41,31 @@ def test_additive_rows_have_none():
     assert "no pair of columns was found to act together" in str(model.summary())
 
 
+def test_a_level_is_no_interaction():
+    """With hardly any noise the mean of a sample of the rows stands out; it belongs to no pair."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0, 1, (60_000, 3))
+    model = ODVFFRegressor().fit(X, X.sum(axis=1) + 0.01 * rng.normal(size=60_000))
+    assert len(model.effects()) == 3
+
+
+def test_more_than_six_of_them():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (3000, 5))
+    y = sum(X[:, i] * X[:, j] for j in range(5) for i in range(j)) + 0.1 * rng.normal(size=3000)
+    assert len(ODVFFRegressor().fit(X, y).effects()) == 5 + 6
+    for n_harmonics in ("auto", 12):
+        model = ODVFFRegressor(n_harmonics=n_harmonics, interactions=10).fit(X, y)
+        assert len(model.effects()) == 5 + 10
+        assert np.std(y - model.predict(X)) < 0.11
+
+
+def test_no_rows_have_no_effects(rows, fitted):
+    assert all(
+        effect.mean.shape == (0,) for effect in fitted.model_.effects(odvff.data.as_table(rows[0].head(0))).values()
+    )
+
+
 @pytest.mark.parametrize("n_inducing", [0, 20])
 def test_effects_and_intercept_add_up_to_the_prediction(rows, n_inducing):
     X, y = rows

@@ -18,6 +18,7 @@ from odvff.data import Schema, as_table
 from odvff.estimators.parts import Parts
 from odvff.estimators.units import TargetMoments
 from odvff.inference import FitWarning
+from odvff.rows import CHUNK_ROWS
 
 matplotlib.use("Agg")
 LEVELS = {"red": 0.0, "green": 1.0, "blue": -1.0}
@@ -420,6 +421,12 @@ def test_bad_input_is_named(data, model):
     assert np.allclose(constant.predict(X), 7.0)
     with pytest.raises(InputError, match="label is for classes, which a regression has not, got 'red'"):
         model.effects(label="red")
+    one_heavy = np.r_[np.ones(CHUNK_ROWS), 2e6]  # in a chunk of its own; on average they are small
+    line = np.linspace(0, 1, len(one_heavy))
+    accepted = ODVFFRegressor(n_harmonics=1).fit(
+        line[:, None], np.random.default_rng(0).normal(line), sample_weight=one_heavy
+    )
+    assert accepted.model_.n_rows == len(one_heavy)
     for large in (1e7, 1e306):
         message = f"weights count how often a row is there, and these are {re.escape(f'{large:.3g}')} on average"
         with pytest.raises(InputError, match=message):

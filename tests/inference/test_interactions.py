@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from odvff import InputError
 from odvff.design import Design, NumericPart
 from odvff.inference import interactions
 from odvff.inference.blocks import Inverse
@@ -102,15 +103,43 @@ def test_harmonics_follow_the_values_of_a_column_and_the_evidence():
 
 
 def test_features_are_limited(monkeypatch):
+    """More pairs have fewer harmonics each, at first; then the strongest get what is left."""
     rng = np.random.default_rng(6)
     X = rng.uniform(0, 1, (2000, 4))
     r = sum((X[:, i] - 0.5) * (X[:, j] - 0.5) for i in range(4) for j in range(i)) + 0.05 * rng.normal(size=2000)
-    assert len(chosen(X, r, most=6).terms) == 6
-    monkeypatch.setattr(interactions, "MOST_FEATURES", 400)
-    found = chosen(X, r, most=6)
-    assert sum(term.Kuu().size for term in found.terms) <= 400
-    assert len(found.terms) == 2
-    assert found.report.endswith("; the features of more would be too many")
+    for features in (interactions.MOST_FEATURES, 400):
+        monkeypatch.setattr(interactions, "MOST_FEATURES", features)
+        for most in (6, None):
+            pairs = [(i, j) for j in range(4) for i in range(j)]
+            found = choose_pairs(pairs, term_of, X, r, noise=0.01, most=most)
+            assert {term.columns for term in found.terms} == set(pairs)
+            assert sum(term.Kuu().size for term in found.terms) <= features
+
+
+def test_more_pairs_than_features_are_refused():
+    X = np.random.default_rng(9).uniform(0, 1, (50, 12))
+    pairs = [(i, j) for j in range(12) for i in range(j)]
+    with pytest.raises(
+        InputError, match="interactions asks for 66 joint effects, and a thousand features do for 44 of"
+    ):
+        choose_pairs(pairs, term_of, X, X[:, 0], noise=1.0)
+    with pytest.raises(InputError, match="interactions asks for 45 joint effects"):
+        choose_pairs(pairs, term_of, X, X[:, 0], noise=1.0, most=45)
+    assert choose_pairs(pairs[:3], term_of, X, X[:, 0], noise=1.0, most=1000).terms == ()
+
+
+def test_rare_values_are_seen_on_either_side():
+    """A column and its mirror image show the same."""
+    rng = np.random.default_rng(10)
+    X = rng.uniform(0, 1, (3000, 2))
+    X[:, 1] = X[:, 1] < 0.1
+    r = 3 * (X[:, 0] - 0.5) * X[:, 1] + 0.1 * rng.normal(size=3000)
+    rare, mirrored = (
+        quick_look([(0, 1)], Z, r, np.ones(3000), 0.1)[0] for Z in (X, np.column_stack([X[:, 0], 1 - X[:, 1]]))
+    )
+    assert rare == pytest.approx(mirrored)
+    assert rare > 100
+    assert [term.columns for term in chosen(X, r).terms] == [(0, 1)]
 
 
 def test_rows_that_weigh_nothing_show_nothing(monkeypatch):

@@ -36,7 +36,7 @@ CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
 STEPS, ROUNDS, ITERATIONS = 8000, 100, 200
 DEFAULTS = {"method": "odvff", "inference": "auto"}
-MOST_WEIGHT = 1e6  # on average: noise falls with the number of rows, and float64 has digits for no more
+MOST_WEIGHT = 1e6  # on average: repeated rows call for less and less noise, and Gram / noise runs out of digits
 MANY_FEATURES = 1000
 
 
@@ -77,7 +77,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError(
                 f"sample_weight has {weights[i]:g} in row {i}; weights count how often a row is there, so from 0 up."
             )
-        _check_sizes(weights)
+        _check_sizes(float(np.mean(weights / MOST_WEIGHT)))
         if not weights.all():
             keep = np.flatnonzero(weights)
             table, y, weights = table.take(keep), y[keep], weights[keep]
@@ -235,14 +235,18 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """The schema of a source in one pass, on which `look` is shown all targets and weights."""
         self.__dict__.pop("evaluation_", None)  # it was that of another fit
 
+        total = 0.0
+
         def seen(y: Any, weights: Any, n_rows: int) -> None:
-            _check_sizes(weights)
+            nonlocal total
+            total += len(y) / MOST_WEIGHT if weights is None else float(np.sum(weights / MOST_WEIGHT))
             look(y, weights)
             progress(Step("reading", n_rows, source.expected_rows))
 
         schema = learn_schema(source, self.categorical, self._seed(), seen)
         if source.n_rows == 0:
             raise InputError("there are no rows to fit to.")
+        _check_sizes(total / source.n_rows)
         return schema
 
     def _know_columns(self) -> None:
@@ -380,11 +384,10 @@ def line_of(step: Step) -> str:
     return f"{step.stage}: {step.done:,}{of} {step.unit}{bound}"
 
 
-def _check_sizes(weights: Any | None) -> None:
-    """Weights of rows in memory, or of a chunk of a file, are not so large that nothing would be left as noise."""
-    size = 0.0 if weights is None else float(np.mean(weights / MOST_WEIGHT))
-    if size > 1:
+def _check_sizes(mean: float) -> None:
+    """Weights are not so large that nothing would be left as noise; their mean is in units of the largest."""
+    if mean > 1:
         raise InputError(
-            f"weights count how often a row is there, and these are {size * MOST_WEIGHT:.3g} on average, more than "
+            f"weights count how often a row is there, and these are {mean * MOST_WEIGHT:.3g} on average, more than "
             f"{MOST_WEIGHT:,.0f}; if they are relative, divide them by their mean."
         )

@@ -50,8 +50,9 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     batch_size, learning_rate, natural_step : of stochastic inference.
     max_iter : of iterations, rounds of sites or stochastic steps; None for 200, 100 or 8000.
     categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
-    interactions : pairs of numeric columns that have a joint effect besides their own: "auto" looks for those that pay,
-        a number for up to so many, 0 for none, or a list of pairs such as [("width", "height")].
+    interactions : pairs of numeric columns that have a joint effect besides their own: "auto" looks for those that pay
+        (not with minibatches, inducing points or structure="separable"), a number for up to so many, 0 for none, or a
+        list of pairs such as [("width", "height")].
     random_state : of samples of rows and minibatches.
     verbose : print progress on standard error.
 

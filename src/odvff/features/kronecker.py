@@ -39,7 +39,7 @@ class Kronecker:
                 f"smoothness must hold a value for each of {len(self.factors)} columns, got {smoothness!r}."
             )
         parts = [f.inside(X[:, [i]], nu) for i, (f, nu) in enumerate(zip(self.factors, smoothness, strict=True))]
-        return _row_products(parts)
+        return row_products(parts)
 
     def Kuu(self, kernel: Any) -> KroneckerProduct:
         """⊗ K_d."""
@@ -51,7 +51,7 @@ class Kronecker:
         X = matrix(X, "X")
         kernels = separable(kernel, len(self.factors))
         columns = separable_columns(kernel, X.shape[1])
-        return _row_products([f.Kuf(k, X[:, [i]]) for f, k, i in zip(self.factors, kernels, columns, strict=True)])
+        return row_products([f.Kuf(k, X[:, [i]]) for f, k, i in zip(self.factors, kernels, columns, strict=True)])
 
     def refined(self, factor: int) -> "Kronecker":
         """These features among about `factor` times as many."""
@@ -66,7 +66,7 @@ class Kronecker:
         return index
 
 
-def _row_products(parts: list[Array]) -> Array:
+def row_products(parts: list[Array]) -> Array:
     """Columnwise Kronecker products: (n_1, N), (n_2, N), … → (n_1 n_2 …, N)."""
     product = parts[0]
     for part in parts[1:]:

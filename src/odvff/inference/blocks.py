@@ -12,6 +12,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.features import Fourier, Kronecker, Levels
+from odvff.features.kronecker import row_products
 from odvff.features.orthogonal import OrthogonalFourier
 from odvff.inference.whitening import Columns, Kind, columns_at
 from odvff.kernels import Matern, Separable, categorical, matern, separable
@@ -69,10 +70,7 @@ class Block:
         for i, (f, k) in enumerate(zip(_columns(term), kernels, strict=True)):
             changed = list(values)
             changed[i] = -k.rate * f.Kuf_rate(k, selected[:, [i]])
-            product = changed[0]
-            for value in changed[1:]:
-                product = (product[:, None, :] * value).reshape(-1, value.shape[1])
-            result.append(product)
+            result.append(row_products(changed))
         return result
 
 

@@ -62,7 +62,7 @@ def choose_harmonics(
     y = vector(y, "y", size=len(X))
     weights = None if weights is None else vector(weights, "weights", size=len(X))
     max_features = _most_features(len(X)) if max_features is None else max_features
-    tolerance = FINER * tolerance if len(X) > SAMPLE_ROWS else tolerance
+    tolerance = _strict(tolerance, len(X))
     order = np.random.default_rng(seed).permutation(len(X))
     few, many = (
         (X[rows], y[rows], None if weights is None else weights[rows])
@@ -93,14 +93,16 @@ def adjust_harmonics(terms: Sum, noise: float, rows: tuple[Any, Any, Any], *, le
     (X, y, weights), which starts at the kernels of the terms.
     """
     fit = _fitted(terms, rows, noise, max_iter=15)
-    tolerance = FINER * TOLERANCE if len(rows[0]) > SAMPLE_ROWS else TOLERANCE
     joint = sum(term.Kuu().size for term in terms if _columns(term) > 1)
     limit = _most_features(len(rows[0]))
     most = _limits(terms, max(limit - joint, min(limit, LEFT)), MOST_HARMONICS)
-    wanted, limited = _wanted(fit, rows, tolerance, most, least_noise)
-    kept = Sum(tuple(old if _columns(old) > 1 else new for old, new in zip(fit.terms, wanted, strict=True)))
-    single = {term.name for term in kept if _columns(term) == 1}
-    return Harmonics(kept, fit, _report(kept, [name for name in limited if name in single]))
+    wanted, limited = _wanted(fit, rows, _strict(TOLERANCE, len(rows[0])), most, least_noise, joint=False)
+    return Harmonics(wanted, fit, _report(wanted, limited))
+
+
+def _strict(tolerance: float, n_rows: int) -> float:
+    """With many rows finer detail stands out."""
+    return FINER * tolerance if n_rows > SAMPLE_ROWS else tolerance
 
 
 def _grown(terms: Sum, noise: float, rows: tuple[Any, Any, Any], limit: dict[int, int], max_features: int) -> Fit:
@@ -124,13 +126,24 @@ def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None, max_ite
 
 
 def _wanted(
-    fit: Fit, rows: tuple[Any, Any, Any], tolerance: float, most: dict[int, int], least_noise: float
+    fit: Fit,
+    rows: tuple[Any, Any, Any],
+    tolerance: float,
+    most: dict[int, int],
+    least_noise: float,
+    joint: bool = True,
 ) -> tuple[Sum, list[str]]:
-    """The terms of a fit with the harmonics that they call for, and the names of those for which there are too few."""
+    """The terms of a fit with the harmonics that they call for, and the names of those for which there are too few.
+
+    Those of several columns stay as they are if not `joint`.
+    """
     allowed = max(fit.noise, least_noise) * tolerance / len(fit.terms)
     X, shares = rows[0][:RESIDUAL_ROWS], None if rows[2] is None else rows[2][:RESIDUAL_ROWS]
     wanted, limited = [], []
     for term in fit.terms:
+        if _columns(term) > 1 and not joint:
+            wanted.append(term)
+            continue
         enough, fits = _enough(term, X, shares, allowed, most[_columns(term)])
         wanted.append(_with(term, enough))
         if not fits:
@@ -144,8 +157,13 @@ def _most_features(n_rows: int) -> int:
 
 def _limits(terms: Sum, max_features: int, max_harmonics: int) -> dict[int, int]:
     """The most harmonics in a column, by how many columns a term has."""
-    joint = {d: max(2, int((max_features ** (1 / d) - 3) / 2)) for d in (2, 3)}  # (2F + 3)ᵈ features
+    joint = {d: max(2, most_harmonics(max_features, d)) for d in (2, 3)}
     return {1: _most(terms, max_features, max_harmonics), **joint}
+
+
+def most_harmonics(max_features: float, n_columns: int) -> int:
+    """The most harmonics, and at least one, of a joint effect with so many features: F have (2F + 3)ᵈ of them."""
+    return max(1, int((max_features ** (1 / n_columns) - 3) / 2))
 
 
 def _most(terms: Sum, max_features: int, max_harmonics: int) -> int:

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from odvff.errors import InputError
 from odvff.inference.fit import Fit, fit_quietly
-from odvff.inference.harmonics import GAIN
+from odvff.inference.harmonics import GAIN, most_harmonics
 from odvff.statistics import collect
 from odvff.terms import Sum, Term
 
@@ -32,6 +33,7 @@ REFUSALS = 5  # pairs in a row that a quick look liked and a fit did not
 LADDER = (5, 8, 12)  # harmonics in each of the two columns: up to 13², 19² and 27² features
 FEATURE = 0.1  # nats that a feature further up must bring
 MOST_FEATURES = 1100
+MOST_NUMBER = MOST_FEATURES // 5**2  # with one harmonic in each of the two columns
 
 
 @dataclass(frozen=True)
@@ -61,52 +63,81 @@ def choose_pairs(
     it, and not beyond what the values of a column can tell apart. In all there are about a thousand features.
     """
     w = np.ones(len(X)) if weights is None else weights
-    r, candidates, found = residuals.astype(np.float64), list(pairs), list[Term]()
-    # to be the best of many by chance is easier than to be the best of few
-    least = -np.inf if most is None else max(LEAST + np.log(max(len(candidates), 1)), WORTH * float(w.sum()))
-    if most is None:
-        # all of them, with fewer harmonics if there are many
-        fits = max(1, int((np.sqrt(MOST_FEATURES / max(len(candidates), 1)) - 3) / 2))
-        ladder, most, left, patience = tuple(dict.fromkeys(min(n, fits) for n in ladder)), len(candidates), None, np.inf
-    else:
-        left, patience = MOST_FEATURES, REFUSALS
-    enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in candidates for c in pair}}
+    number = len(pairs) if most is None else min(most, len(pairs))
+    if number > MOST_NUMBER:
+        raise InputError(
+            f"interactions asks for {number} joint effects, and a thousand features do for {MOST_NUMBER} of them; "
+            "name fewer, or give a smaller number to have the strongest found."
+        )
+    ladder = (min(ladder[0], most_harmonics(MOST_FEATURES / max(number, 1), 2)), *ladder[1:])
+    enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in pairs for c in pair}}
 
-    def rung(pair: Pair, n: int) -> Term:
+    def rung(pair: Any, n: int) -> Term:
         return term_of(pair, (min(n, enough[pair[0]]), min(n, enough[pair[1]])))
 
-    means, refused, full = [], 0, False
-    while candidates and len(found) < most and refused < patience:
-        gains = quick_look(candidates, X, r, w, noise)
-        best = int(np.argmax(gains))
-        if gains[best] < least:
-            break
-        term = rung(candidates[best], ladder[0])
-        candidates = [candidates[k] for k in np.argsort(-gains, kind="stable")[:MOST_CANDIDATES] if k != best]
-        if left is not None and term.Kuu().size > left:
-            refused, full = refused + 1, True
-            continue
-        fit = _best_fit([term], (X, r, w), noise)
-        if fit.bound - _without(r, w) < least:
-            refused += 1
-            continue
-        refused, noise = 0, fit.noise
-        found.append(fit.terms.terms[0])
-        left = None if left is None else left - term.Kuu().size
-        means.append(fit.posterior.mean(X))
-        r -= means[-1]
-    left = MOST_FEATURES - sum(term.Kuu().size for term in found) if left is None else left
-    for k, term in enumerate(found):
-        room = left + term.Kuu().size
-        rungs = [rung((term.columns[0], term.columns[1]), n) for n in ladder[1:]]  # type: ignore[index]
+    found = _Found((), (), residuals.astype(np.float64), noise)
+    if most is None:
+        for pair in _by_gain(list(pairs), X, found, w):
+            found = found.with_effect(_best_fit([rung(pair, ladder[0])], (X, found.residuals, w), found.noise), X)
+    else:
+        found = _searched(list(pairs), lambda pair: rung(pair, ladder[0]), X, found, w, number)
+    for k, term in enumerate(found.terms):
+        found = found.finer(k, [rung(term.columns, n) for n in ladder[1:]], X, w)
+    return Interactions(found.terms, found.noise, _report(found.terms))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Joint effects so far, their means at the rows, and the residuals and the noise variance that they leave."""
+
+    terms: tuple[Term, ...]
+    means: tuple[Any, ...]
+    residuals: Any
+    noise: float
+
+    def with_effect(self, fit: Fit, X: Any) -> "_Found":
+        """With one more, fitted to the residuals."""
+        mean = fit.posterior.mean(X)
+        return _Found((*self.terms, *fit.terms), (*self.means, mean), self.residuals - mean, fit.noise)
+
+    def finer(self, k: int, rungs: list[Term], X: Any, w: Any) -> "_Found":
+        """With more harmonics in the k-th, if the evidence calls for them and there are features left."""
+        term = self.terms[k]
+        own, room = term.Kuu().size, MOST_FEATURES - sum(t.Kuu().size for i, t in enumerate(self.terms) if i != k)
         by_size = {one.Kuu().size: one for one in rungs}
-        finer = [one for size, one in by_size.items() if term.Kuu().size < size <= room]
-        if finer:
-            r += means[k]
-            fit = _best_fit([term, *finer], (X, r, w), noise)
-            found[k], left, noise = fit.terms.terms[0], room - fit.terms.Kuu().size, fit.noise
-            r -= fit.posterior.mean(X)
-    return Interactions(tuple(found), noise, _report(found, full))
+        finer = [one for size, one in by_size.items() if own < size <= room]
+        if not finer:
+            return self
+        without = self.residuals + self.means[k]
+        fit = _best_fit([term, *finer], (X, without, w), self.noise)
+        mean = fit.posterior.mean(X)
+        terms = (*self.terms[:k], *fit.terms, *self.terms[k + 1 :])
+        return _Found(terms, (*self.means[:k], mean, *self.means[k + 1 :]), without - mean, fit.noise)
+
+
+def _by_gain(pairs: list[Pair], X: Any, found: _Found, w: Any) -> list[Pair]:
+    """The pairs in the order of what a quick look finds, the strongest first."""
+    gains = quick_look(pairs, X, found.residuals, w, found.noise)
+    return [pairs[k] for k in np.argsort(-gains, kind="stable")]
+
+
+def _searched(pairs: list[Pair], term_of: Callable[[Pair], Term], X: Any, found: _Found, w: Any, number: int) -> _Found:
+    """Up to so many pairs that pay: the best of a quick look is fitted, and the rest looked at again without it."""
+    # to be the best of many by chance is easier than to be the best of few
+    least = max(LEAST + np.log(max(len(pairs), 1)), WORTH * float(w.sum()))
+    refused = 0
+    while pairs and len(found.terms) < number and refused < REFUSALS:
+        gains = quick_look(pairs, X, found.residuals, w, found.noise)
+        order = np.argsort(-gains, kind="stable")
+        if gains[order[0]] < least:
+            break
+        fit = _best_fit([term_of(pairs[order[0]])], (X, found.residuals, w), found.noise)
+        pairs = [pairs[k] for k in order[1:MOST_CANDIDATES]]
+        if fit.bound - _without(found.residuals, w) < least:
+            refused += 1
+        else:
+            refused, found = 0, found.with_effect(fit, X)
+    return found
 
 
 def _best_fit(ladder: list[Term], rows: tuple[Any, Any, Any], noise: float) -> Fit:
@@ -142,9 +173,11 @@ def quick_look(pairs: Collection[Pair], X: Any, residuals: Any, weights: Any, no
 
 
 def _bins(x: Any) -> Any:
-    """0 … 7, about equally often; values that are common have a bin of their own."""
-    inner = np.quantile(x, np.arange(1, N_BINS) / N_BINS)
-    return np.searchsorted(np.unique(inner), x, side="right")
+    """0 … 7, about equally often; a value that is common has a bin of its own."""
+    inner, times = np.unique(np.quantile(x, np.arange(1, N_BINS) / N_BINS), return_counts=True)
+    # a value that is several quantiles at once is cut before and behind
+    cuts = np.sort(np.concatenate([inner, np.nextafter(inner[times > 1], np.inf)]))
+    return np.searchsorted(cuts, x, side="right")
 
 
 def _without(residuals: Any, weights: Any) -> float:
@@ -153,8 +186,7 @@ def _without(residuals: Any, weights: Any) -> float:
     return float(-0.5 * weight * (np.log(2 * np.pi * (weights @ residuals**2) / weight) + 1))
 
 
-def _report(found: list[Term], full: bool) -> str:
+def _report(found: tuple[Term, ...]) -> str:
     if not found:
         return "no pair of columns was found to act together"
-    more = "; the features of more would be too many" if full else ""
-    return "columns that act together: " + ", ".join(term.name for term in found) + more
+    return "columns that act together: " + ", ".join(term.name for term in found)

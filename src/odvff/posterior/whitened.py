@@ -44,8 +44,10 @@ class FastFeatures:
         """Rows, and φ̂ of them as (|β|, rows), which is overwritten by the next: memory that is warm is fast."""
         block = int(np.clip(BLOCK_ENTRIES // self.factor.size, LEAST_ROWS, MOST_ROWS))
         out = outside(self._terms, X)
-        if out.all() and len(X):
-            yield slice(0, len(X)), self._terms.Kuf(X)
+        if out.all():
+            for start in range(0, len(X), block):
+                rows = slice(start, min(start + block, len(X)))
+                yield rows, self._terms.Kuf(X[rows])
             return
         # one call for all rows outside, and another row in their place meanwhile
         beyond, before = self._terms.Kuf(X[out]) if out.any() else None, 0

@@ -180,6 +180,8 @@ def _what(model: Model, classes: Any) -> tuple[str, str]:
     """What effects are on: for axes, and as an introduction."""
     centred = "Effects are centred: zero is the average over the rows that the model learned from. The band holds the "
     centred += "effect with a probability of 95 %."
+    if any(part.shared for i in range(len(model.outputs)) for _, _, part in model.parts(i)):
+        centred += " A joint effect of two columns is what both add together: it averages to zero over either of them."
     if classes is not None:
         whose = "a class: the higher, the more probable it is"
         if len(classes) == 2:
