@@ -56,9 +56,13 @@ class Matern:
 
     def covariance(self, X: Array, Z: Array) -> Array:
         X, Z = matrix(X, "X", n_columns=1), matrix(Z, "Z", n_columns=1)
-        xp = namespace(X, Z, self.lengthscale, self.variance)
-        r = self.rate * xp.minimum(xp.abs(X - Z.T), VANISHED / self.rate)
-        covariance = self.variance * xp.exp(-r)
+        if namespace(X, Z, self.lengthscale, self.variance) is not np:
+            from odvff.traced_matern import traced_covariance
+
+            x, z = (asarray(A)[:, 0] for A in (X, Z))
+            return traced_covariance(self.order, VANISHED, self.rate, self.variance, x, z)
+        r = self.rate * np.minimum(np.abs(X - Z.T), VANISHED / self.rate)
+        covariance = self.variance * np.exp(-r)
         if self.order == 2:
             return covariance * (1 + r)
         if self.order == 3:

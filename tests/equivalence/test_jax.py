@@ -80,6 +80,40 @@ def test_traced_values_and_gradients(smoothness, completion):
 
 
 @pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
+def test_covariances_have_derivatives_of_all_kinds(smoothness):
+    """Forwards, backwards, mapped and twice, as JAX derives them from the formula itself; far from zero too."""
+    rng = np.random.default_rng(2)
+    x, z, weights = 1e4 + rng.uniform(0, 1, 7), 1e4 + rng.uniform(0, 1, 5), rng.normal(size=(7, 5))
+    if smoothness > 0.5:
+        z[0] = x[0]  # where the distance has a kink, and the covariance none
+    z[1] += 1e3  # and where nothing is left
+
+    def ours(lengthscale, variance, x, z):
+        return (weights[-len(x) :] * Matern(smoothness, lengthscale, variance).covariance(x[:, None], z[:, None])).sum()
+
+    def plain(lengthscale, variance, x, z):
+        r = np.sqrt(2 * smoothness) / lengthscale * jnp.abs(x[:, None] - z)
+        polynomial = {0.5: 1.0, 1.5: 1 + r, 2.5: 1 + r + r**2 / 3}[smoothness]
+        return (weights[-len(x) :] * variance * polynomial * jnp.exp(-r)).sum()
+
+    point, every = (0.3, 2.0, x, z), (0, 1, 2, 3)
+    with jax.enable_x64(True):
+        assert np.isclose(jax.jit(ours)(*point), ours(*point), rtol=1e-13)
+        expected = jax.grad(plain, every)(*point)
+        for derivative in (jax.grad(ours, every)(*point), jax.jacfwd(ours, every)(*point)):
+            assert all(np.allclose(a, b, rtol=1e-10, atol=1e-10) for a, b in zip(derivative, expected, strict=True))
+        apart = (0.3, 2.0, x[1:], z)
+        twice = jax.tree.map(np.allclose, *(jax.hessian(f, every)(*apart) for f in (ours, plain)))
+        assert jax.tree.all(twice)
+        if smoothness > 0.5:
+            curvature = jax.hessian(lambda x: Matern(smoothness, 0.3, 2.0).covariance(x[:, None], z[:1, None])[0, 0])(x)
+            c = {1.5: 1.0, 2.5: 1 / 3}[smoothness]  # c″(0) = −c
+            assert np.isclose(curvature[0, 0], -2.0 * c * 2 * smoothness / 0.3**2)
+        mapped = jax.vmap(jax.grad(ours), (0, None, None, None))(jnp.array([0.3, 0.6]), 2.0, x, z)
+        assert np.allclose(mapped[0], expected[0])
+
+
+@pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
 @pytest.mark.parametrize("x", [0.0, 1.0, -0.2, 1.3, 0.4])
 def test_features_are_differentiated_at_and_beyond_the_edges(smoothness, x):
     """At an edge the derivative is that of the inside, which for ν > ½ is also that of the outside."""
