@@ -10,6 +10,7 @@ Harmonics multiply into harmonics: with θ = 2πt, Σ w cos iθ cos jθ = ½ Σ 
 Two real strengths travel as one complex one.
 """
 
+import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -37,22 +38,20 @@ BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
     tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
-    layout = terms.Kuu().slices
+    layout, plans = terms.Kuu().slices, _Plans(tolerance)
+    n_large = max(n_threads, -(-len(X) // BLOCK_ROWS)) if _has_several_columns(terms, layout) else 0
 
     def rows(s: slice) -> tuple[Any, Any, Any]:
         return X[s], Y[s], None if weights is None else weights[s]
 
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         # long jobs first: the short ones fill the gap if a core is slower than the others
-        large = [
-            pool.submit(_several_columns, terms, layout, *rows(s), tolerance)
-            for s in _blocks(len(X), max(n_threads, -(-len(X) // BLOCK_ROWS)))
-        ]
+        large = [pool.submit(_several_columns, terms, layout, *rows(s), tolerance) for s in _blocks(len(X), n_large)]
         small = [
-            pool.submit(_one_dimensional, terms, *rows(s), _Plans(tolerance))
+            pool.submit(_one_dimensional, terms, *rows(s), plans)
             for s in _blocks(len(X), max(n_threads, -(-len(X) // SMALL_BLOCK_ROWS)))
         ]
-        moments = sum(job.result() for job in large)
+        moments = sum((job.result() for job in large), np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2))
         _fill_single_columns(moments, terms, layout, Y.shape[1], _total(job.result() for job in small))
     return moments
 
@@ -85,15 +84,15 @@ def _column(term: Term, X: Any) -> Any:
 
 
 class _Plans:
-    """FINUFFT's plans for 1-D transforms, made once for all columns with as many harmonics."""
+    """FINUFFT's plans for 1-D transforms, made once in each thread for all columns with as many harmonics."""
 
     def __init__(self, tolerance: float):
         self._tolerance = tolerance
-        self._made: dict[tuple[int, int], Any] = {}
+        self._made: dict[tuple[int, int, int], Any] = {}
 
     def modes(self, angles: Any, strengths: Any, n_modes: int) -> Any:
         """Σ strengths e^{ikθ}, for several strengths at once."""
-        key = (n_modes, len(strengths))
+        key = (threading.get_ident(), n_modes, len(strengths))
         if key not in self._made:
             # the grid fits into the cache: it may be finer, and nothing is gained by sorting the rows
             keywords = {**_keywords(self._tolerance), "upsampfac": 3.0, "spread_sort": 0}
@@ -147,6 +146,11 @@ def _fourier(terms: Sum, layout: list[slice]) -> list[tuple[Term, slice]]:
         for term, s in zip(terms, layout, strict=True)
         if isinstance(term.features, Fourier | OrthogonalFourier)
     ]
+
+
+def _has_several_columns(terms: Sum, layout: list[slice]) -> bool:
+    """Is there anything for `_several_columns` to do?"""
+    return len(_fourier(terms, layout)) > 1 or any(isinstance(term.features, Kronecker) for term in terms)
 
 
 def _several_columns(terms: Sum, layout: list[slice], X: Any, Y: Any, w: Any | None, tolerance: float) -> Any:
