@@ -23,6 +23,7 @@ import numpy as np
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.features.orthogonal import OrthogonalFourier
 from odvff.kernels import matern, separable
+from odvff.linalg.blocks import slices
 from odvff.statistics.basis import fill_features
 from odvff.statistics.remainders import remainders
 from odvff.terms import Sum, Term
@@ -33,6 +34,7 @@ from odvff.threads import one_blas_thread
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 # 2-D grids are large, and pay with many rows; strengths of 1-D transforms are many, and should stay in the cache
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
+FEW_STRENGTHS = 16
 
 
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
@@ -44,12 +46,15 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
     def rows(s: slice) -> tuple[Any, Any, Any]:
         return X[s], Y[s], None if weights is None else weights[s]
 
+    def one_dimensional(blocks: list[slice]) -> list[Any]:
+        return _total(_one_dimensional(terms, *rows(s), plans) for s in blocks)
+
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         # long jobs first: the short ones fill the gap if a core is slower than the others
         large = [pool.submit(_several_columns, terms, layout, *rows(s), tolerance) for s in _blocks(len(X), n_large)]
         small = [
-            pool.submit(_one_dimensional, terms, *rows(s), plans)
-            for s in _blocks(len(X), max(n_threads, -(-len(X) // SMALL_BLOCK_ROWS)))
+            pool.submit(one_dimensional, some)
+            for some in _dealt(_blocks(len(X), max(n_threads, -(-len(X) // SMALL_BLOCK_ROWS))), 4 * n_threads)
         ]
         moments = sum((job.result() for job in large), np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2))
         _fill_single_columns(moments, terms, layout, Y.shape[1], _total(job.result() for job in small))
@@ -59,6 +64,11 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
 def _blocks(n_rows: int, n_blocks: int) -> list[slice]:
     edges = np.linspace(0, n_rows, n_blocks + 1).astype(int)
     return [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
+
+
+def _dealt(blocks: list[slice], n_hands: int) -> list[list[slice]]:
+    """Blocks for a few jobs: enough of them to fill gaps, and not so many that threads wait for the interpreter."""
+    return [hand for i in range(n_hands) if (hand := blocks[i::n_hands])]
 
 
 def _keywords(tolerance: float) -> dict[str, Any]:
@@ -105,11 +115,11 @@ class _Plans:
 class _Column:
     """One column's harmonics in a Fourier term: angles, number, and remainders."""
 
-    def __init__(self, features: Any, smoothness: float, angles: Any):
+    def __init__(self, features: Any, smoothness: float, angles: Any, out: Any | None = None):
         self.n_harmonics = _harmonics(features)
         self.angles = angles
         self.n_remainders = int(smoothness + 0.5) if isinstance(features, OrthogonalFourier) else 0
-        self.remainders = remainders(angles * (0.5 / np.pi), self.n_harmonics, self.n_remainders)
+        self.remainders = remainders(angles * (0.5 / np.pi), self.n_harmonics, self.n_remainders, out)
 
     @property
     def remainder_rows(self) -> Any:
@@ -117,12 +127,12 @@ class _Column:
         return _unpaired(self.remainders)[: self.n_remainders]
 
 
-def _paired(real: Any) -> Any:
+def _fill_pairs(pairs: Any, real: Any) -> None:
     """Real rows two by two as complex ones; a last one without a partner has the imaginary part 0."""
-    pairs = np.zeros(((len(real) + 1) // 2, real.shape[1]), dtype=complex)
-    pairs.real = real[0::2]
-    pairs.imag[: len(real) // 2] = real[1::2]
-    return pairs
+    for i, row in enumerate(real):
+        (pairs.imag if i % 2 else pairs.real)[i // 2] = row
+    if len(real) % 2:
+        pairs.imag[-1] = 0.0
 
 
 def _unpaired(pairs: Any) -> Any:
@@ -207,23 +217,33 @@ def _places(terms: Sum, layout: list[slice], n_outputs: int) -> tuple[list[int],
     return which, places
 
 
+def _not_harmonic(term: Term) -> int:
+    """How many features of a term are neither harmonics nor the constant: levels, or remainders."""
+    if isinstance(term.features, Levels):
+        return term.features.n_levels
+    return int(matern(term.kernel).smoothness + 0.5) if isinstance(term.features, OrthogonalFourier) else 0
+
+
 def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -> list[Any]:
     """Σ w E Eᵀ for what is no harmonic (1 and y, remainders, levels), then for every column Σ w E e^{ikθ}, |k| ≤ 2F.
 
     The latter are of E two by two. (The moments of the weights are needed up to 2F, the others' just up to F.)
     """
-    strengths = [_paired(np.concatenate([np.ones((1, len(X))), Y.T]))]
+    sizes = [1 + Y.shape[1], *(_not_harmonic(term) for term in terms)]
+    pairs = slices([(size + 1) // 2 for size in sizes])
+    E = np.empty((pairs[-1].stop, len(X)), dtype=complex)
+    _fill_pairs(E[pairs[0]], [1.0, *Y.T])
     columns: list[_Column] = []
-    for term in terms:
+    for term, own in zip(terms, pairs[1:], strict=True):
         if isinstance(term.features, Levels):
-            strengths.append(_paired(term.features.inside(term.select(X))))
+            _fill_pairs(E[own], term.features.inside(term.select(X)))
         elif isinstance(term.features, Fourier | OrthogonalFourier):
             angles = _angles(term.features, _column(term, X))
-            columns.append(_Column(term.features, matern(term.kernel).smoothness, angles))
-            strengths.append(columns[-1].remainders)
-    E = np.concatenate(strengths)
+            columns.append(_Column(term.features, matern(term.kernel).smoothness, angles, out=E[own]))
     real = _unpaired(E)
-    products = real @ real.T if w is None else (real * w) @ real.T
+    # given the same array twice, BLAS does half the work, which takes longer if the rows are few
+    left = real if w is None and len(real) > FEW_STRENGTHS else real * (1.0 if w is None else w)
+    products = left @ real.T
     if w is not None:
         E *= w
     return [products, *(plans.modes(column.angles, E, 4 * column.n_harmonics + 1) for column in columns)]

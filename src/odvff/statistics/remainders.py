@@ -14,15 +14,15 @@ from numpy.polynomial import polynomial
 from odvff.features.orthogonal import BERNOULLI_CENTRED, norms, scaled_coefficients
 
 DEGREE, CELLS = 7, 36
-BLOCK_ROWS = 8192  # what the cache holds beside a table
+BLOCK_ROWS = 2**15  # in fewer, threads wait for each other's turn in the interpreter; more leave the cache
 
 
-def remainders(t: Any, n_harmonics: int, order: int) -> Any:
-    """R̂_1 + iR̂_2 and R̂_3 + i0 at positions t ∈ [0,1]: the s remainders two by two, of shape (⌈s/2⌉, N)."""
+def remainders(t: Any, n_harmonics: int, order: int, out: Any | None = None) -> Any:
+    """R̂_1 + iR̂_2 and R̂_3 + i0 at positions t ∈ [0,1]: the s remainders two by two, of shape (⌈s/2⌉, N), in `out`."""
     if order == 0:  # the basis is not completed
         return np.zeros((0, len(t)), dtype=complex)
     tables = _tables(n_harmonics, order)
-    values = np.empty((len(tables), len(t)), dtype=complex)
+    values = np.empty((len(tables), len(t)), dtype=complex) if out is None else out
     for start in range(0, len(t), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         _evaluate(tables, t[rows], values[:, rows])
