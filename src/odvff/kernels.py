@@ -16,10 +16,9 @@ import numpy as np
 from odvff.arrays import Array, asarray, in_double_precision, is_traced, namespace
 from odvff.checks import matrix, positive
 from odvff.errors import InputError, KernelError
+from odvff.matern_shape import VANISHED, polynomial
 
 SMOOTHNESSES = (0.5, 1.5, 2.5)
-VANISHED = 1e3
-"""Distances are cut off here, in units of 1/λ: e^{−1000} is zero, and powers of larger numbers would overflow."""
 
 COLUMN_HINT = "choose one with `active_dims=[i]` in the kernel or `columns=[i]` in the term"
 
@@ -60,14 +59,9 @@ class Matern:
             from odvff.traced_matern import traced_covariance
 
             x, z = (asarray(A)[:, 0] for A in (X, Z))
-            return traced_covariance(self.order, VANISHED, self.rate, self.variance, x, z)
+            return traced_covariance(self.order, self.rate, self.variance, x, z)
         r = self.rate * np.minimum(np.abs(X - Z.T), VANISHED / self.rate)
-        covariance = self.variance * np.exp(-r)
-        if self.order == 2:
-            return covariance * (1 + r)
-        if self.order == 3:
-            return covariance * (1 + r * (1 + r / 3))
-        return covariance
+        return self.variance * np.exp(-r) * polynomial(self.order, r)
 
     def variances(self, X: Array) -> Array:
         return self.variance * np.ones(len(X))

@@ -77,7 +77,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError(
                 f"sample_weight has {weights[i]:g} in row {i}; weights count how often a row is there, so from 0 up."
             )
-        _check_sizes(float(np.mean(weights / MOST_WEIGHT)))
+        _check_mean_weight(float(np.mean(weights / MOST_WEIGHT)))
         if not weights.all():
             keep = np.flatnonzero(weights)
             table, y, weights = table.take(keep), y[keep], weights[keep]
@@ -246,7 +246,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         schema = learn_schema(source, self.categorical, self._seed(), seen)
         if source.n_rows == 0:
             raise InputError("there are no rows to fit to.")
-        _check_sizes(total / source.n_rows)
+        _check_mean_weight(total / source.n_rows)
         return schema
 
     def _know_columns(self) -> None:
@@ -384,7 +384,7 @@ def line_of(step: Step) -> str:
     return f"{step.stage}: {step.done:,}{of} {step.unit}{bound}"
 
 
-def _check_sizes(mean: float) -> None:
+def _check_mean_weight(mean: float) -> None:
     """Weights are not so large that nothing would be left as noise; their mean is in units of the largest."""
     if mean > 1:
         raise InputError(

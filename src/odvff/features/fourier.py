@@ -23,8 +23,9 @@ from odvff.arrays import Array, concatenate, is_traced, namespace
 from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.features.matern_gram import gram, harmonic_states, monomial_states
-from odvff.kernels import VANISHED, Matern, matern, one_column
+from odvff.kernels import Matern, matern, one_column
 from odvff.linalg import Covariance
+from odvff.matern_shape import VANISHED
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from odvff.threads import one_blas_thread
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 # 2-D grids are large, and pay with many rows; strengths of 1-D transforms are many, and should stay in the cache
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
-FEW_STRENGTHS = 16
+FEW_STRENGTHS = 16  # of which the general product is quicker than the symmetric one
 
 
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
@@ -80,6 +80,11 @@ def _harmonics(features: Any) -> int:
     return features.fourier.n_harmonics if isinstance(features, OrthogonalFourier) else features.n_harmonics
 
 
+def _n_remainders(features: Any, smoothness: float) -> int:
+    """How many functions complete the basis."""
+    return int(smoothness + 0.5) if isinstance(features, OrthogonalFourier) else 0
+
+
 def _angles(features: Any, x: Any) -> Any:
     """θ = 2π(x−a)/L."""
     fourier = features.fourier if isinstance(features, OrthogonalFourier) else features
@@ -118,7 +123,7 @@ class _Column:
     def __init__(self, features: Any, smoothness: float, angles: Any, out: Any | None = None):
         self.n_harmonics = _harmonics(features)
         self.angles = angles
-        self.n_remainders = int(smoothness + 0.5) if isinstance(features, OrthogonalFourier) else 0
+        self.n_remainders = _n_remainders(features, smoothness)
         self.remainders = remainders(angles * (0.5 / np.pi), self.n_harmonics, self.n_remainders, out)
 
     @property
@@ -221,7 +226,8 @@ def _not_harmonic(term: Term) -> int:
     """How many features of a term are neither harmonics nor the constant: levels, or remainders."""
     if isinstance(term.features, Levels):
         return term.features.n_levels
-    return int(matern(term.kernel).smoothness + 0.5) if isinstance(term.features, OrthogonalFourier) else 0
+    is_fourier = isinstance(term.features, Fourier | OrthogonalFourier)
+    return _n_remainders(term.features, matern(term.kernel).smoothness) if is_fourier else 0
 
 
 def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -> list[Any]:
