@@ -71,6 +71,7 @@ JITTER = 1e-6
 SITES_TOLERANCE = 1e-4  # nats a row, in the last round
 PLATEAU, LEAST_PLATEAU = 1e-4, 0.05  # nats a row, and nats, in twenty iterations: no more is worth the wait
 TOLERANCE = 1e-9  # of the bound, in nats a row: a thousandth of a nat in a million rows
+PRECISION = 0.05  # of a parameter, in its standard errors
 
 
 @dataclass(frozen=True)
@@ -345,8 +346,10 @@ class _Problem:
             terms,
             statistics,
             noise=self._noise,
+            known=True,
             max_iter=self.options.max_iter,
             tolerance=TOLERANCE,
+            precision=PRECISION,
             plateau=max(LEAST_PLATEAU, PLATEAU * statistics.weight),
             progress=self._iteration,
         )

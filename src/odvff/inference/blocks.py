@@ -132,6 +132,14 @@ class Blocks:
         ]
         return Whitened(self, stacks, inverses)
 
+    def information(self, effective: Any) -> Any:
+        """½(∂ log S)² for every parameter, times the features that the data speak of, or one if they hardly do."""
+        features = np.maximum(effective, 1.0)
+        rates = np.ones(self.variances[-1] + 1)  # of a log variance
+        rates[self._lengthscales] = self._roots**2  # 2ν
+        owners = np.searchsorted(self.variances, np.arange(len(rates)))
+        return 0.5 * rates**2 * features[owners]
+
     def traces(self, stacks: list[Columns], Ms: list[Any]) -> Any:
         """tr(C⁻¹ (∂K/∂parameter) C⁻ᵀ M) for every parameter, M the diagonal blocks."""
         gradient = np.empty(self.variances[-1] + 1)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from odvff.arrays import solve_triangular
 from odvff.errors import FactorizationError
 from odvff.inference.blocks import Block, Blocks, Inverse, Whitened
 from odvff.linalg import BlockFactor
@@ -35,6 +36,17 @@ class Evaluation:
     mean: Any  # ṽ
     inverse_root: Any  # L⁻¹ with L Lᵀ = B̃: the root of S is its transpose
     residuals: Any  # Σ w k_t(x,x) − tr Ã_tt for each term: the variance its features leave out
+    effective: Any  # tr(I − B̃⁻¹)_tt for each term: how many of its features the data speak of
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What the bound is made of: Ã (its lower block triangle) and b̃."""
+
+    A: Any
+    b: Any
+    whitened: Whitened
+    outside: tuple[Sum, BlockFactor, Any] | None = None  # terms, factor and ψ, if there are rows outside the box
 
 
 class CollapsedBound:
@@ -63,35 +75,72 @@ class CollapsedBound:
         pairs = zip(self.blocks, np.split(parameters[:-1], ends[:-1]), strict=True)
         return Sum(tuple(block.at(p) for block, p in pairs))
 
+    def value(self, parameters: Any) -> float:
+        """The bound alone, in about half the time that it takes with its gradient."""
+        noise, sums = float(np.exp(parameters[-1])), self._sums(parameters)
+        upper, log_det = _root(sums.A, noise)
+        if upper is None:
+            return self(parameters).value
+        z = solve_triangular(upper.T, sums.b)  # |z|² = b̃ᵀB̃⁻¹b̃
+        return self._value(noise, log_det, *self._misfit(parameters, sums, z @ z / noise))
+
     def __call__(self, parameters: Any) -> Evaluation:
         noise, slices = float(np.exp(parameters[-1])), self._blocks.slices
-        whitened = self._whitened(parameters)
+        sums = self._sums(parameters)
+        A, b = sums.A, sums.b
+        inverse_root, log_det = _inverse_root(A, noise)
+        v = inverse_root.T @ (inverse_root @ b) / noise
+        fit, residuals = self._misfit(parameters, sums, b @ v)
+        left_out = residuals.sum() / noise
+
+        gradient = np.empty_like(parameters)
+        gradient[:-1] = -0.5 * sums.whitened.traces([_middle(inverse_root, v, A, noise, s) for s in slices])
+        gradient[self._blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
+        if sums.outside is not None:
+            gradient[:-1] += self._outside(*sums.outside, v, inverse_root, noise)
+        effective = 1 - np.einsum("ij,ij->j", inverse_root, inverse_root)
+        gradient[-1] = 0.5 * (-self.count + effective.sum() + fit - v @ v + left_out)
+        spoken_of = np.array([effective[s].sum() for s in slices])
+        value = self._value(noise, log_det, fit, residuals)
+        return Evaluation(value, gradient, v, inverse_root, residuals, spoken_of)
+
+    def information(self, evaluation: Evaluation) -> Any:
+        """About the Fisher information of every parameter by itself: one over its variance, were the others known.
+
+        ½ tr(Σ⁻¹∂Σ)², Σ = Q + σ²I: every feature that the data speak of brings ½(∂ log S(ω))², S its spectral density,
+        which for a log variance is ½, and for a log lengthscale, as S ∝ ℓ^{−2ν} where ω is large, ½(2ν)². The log noise
+        has half the number of rows.
+        """
+        return np.append(self._blocks.information(evaluation.effective), 0.5 * self.weight)
+
+    def _sums(self, parameters: Any) -> "_Sums":
+        """The statistics in whitened coordinates, rows outside the box included."""
+        whitened, slices = self._whitened(parameters), self._blocks.slices
         A = _whiten(whitened.inverses, slices, self.gram)
         b = np.concatenate([C @ self.projections[s] for C, s in zip(whitened.inverses, slices, strict=True)])
         rows = self.statistics.outside
-        if len(rows):
-            terms = self.terms_at(parameters)
-            C = terms.Kuu().factor()
-            psi = C.solve(terms.Kuf(rows.X))
-            A += (psi * rows.weights) @ psi.T
-            b += psi @ (rows.weights * self.y_outside)
-        inverse_root, log_det = _inverse_root(A, noise)
-        v = inverse_root.T @ (inverse_root @ b) / noise
+        if not len(rows):
+            return _Sums(A, b, whitened)
+        terms = self.terms_at(parameters)
+        C = terms.Kuu().factor()
+        psi = C.solve(terms.Kuf(rows.X))
+        A += (psi * rows.weights) @ psi.T
+        b += psi @ (rows.weights * self.y_outside)
+        return _Sums(A, b, whitened, (terms, C, psi))
 
-        variances = np.exp(parameters[self._blocks.variances])  # k(x,x)
-        residuals = self.weight * variances - np.array([np.trace(A[s, s]) for s in slices])
-        fit = (self.squares - b @ v) / noise
+    def _misfit(self, parameters: Any, sums: "_Sums", explained: float) -> tuple[float, Any]:
+        """(yᵀWy − b̃ᵀṽ)/σ², and Σ w k_t(x,x) − tr Ã_tt for each term."""
+        traces = np.array([np.trace(sums.A[s, s]) for s in self._blocks.slices])
+        residuals = self.weight * self._variances(parameters) - traces
+        return float((self.squares - explained) / np.exp(parameters[-1])), residuals
+
+    def _variances(self, parameters: Any) -> Any:
+        """k(x,x) of each term."""
+        return np.exp(parameters[self._blocks.variances])
+
+    def _value(self, noise: float, log_det: float, fit: float, residuals: Any) -> float:
         left_out = residuals.sum() / noise
-        value = -0.5 * (self.count * np.log(2 * np.pi * noise) + log_det + fit + left_out)
-
-        gradient = np.empty_like(parameters)
-        gradient[:-1] = -0.5 * whitened.traces([_middle(inverse_root, v, A, noise, s) for s in slices])
-        gradient[self._blocks.variances] -= 0.5 * self.weight * variances / noise
-        if len(rows):
-            gradient[:-1] += self._outside(terms, C, psi, v, inverse_root, noise)
-        trace_inverse = np.sum(inverse_root**2)
-        gradient[-1] = 0.5 * (-self.count + len(b) - trace_inverse + fit - v @ v + left_out)
-        return Evaluation(float(value), gradient, v, inverse_root, residuals)
+        return float(-0.5 * (self.count * np.log(2 * np.pi * noise) + log_det + fit + left_out))
 
     def _whitened(self, parameters: Any) -> Whitened:
         try:
@@ -131,13 +180,19 @@ def _whiten(inverses: list[Inverse], slices: list[slice], gram: Any) -> Any:
     return whitened
 
 
-def _inverse_root(A: Any, noise: float) -> tuple[Any, float]:
-    """L⁻¹ and log|B̃| for B̃ = I + Ã/σ² = L Lᵀ; just the lower triangle of Ã is read."""
+def _root(A: Any, noise: float) -> tuple[Any | None, float]:
+    """Lᵀ and log|B̃| for B̃ = I + Ã/σ² = L Lᵀ; just the lower triangle of Ã is read. None where rounding prevents it."""
     B = A / noise
     B.flat[:: len(B) + 1] += 1.0
     # LAPACK counts by columns: our lower triangle is its upper one, B̃ = UᵀU with Uᵀ = L
     upper, failed = lapack.dpotrf(B.T, lower=0, overwrite_a=1)
-    if failed:
+    return (None, np.nan) if failed else (upper, 2 * float(np.log(np.diagonal(upper)).sum()))
+
+
+def _inverse_root(A: Any, noise: float) -> tuple[Any, float]:
+    """L⁻¹ and log|B̃|."""
+    upper, log_det = _root(A, noise)
+    if upper is None:
         # Ã ⪰ 0 but for rounding: take the negative part off
         eigenvalues, Q = np.linalg.eigh(A, UPLO="L")
         if not np.isfinite(eigenvalues).all():
@@ -148,6 +203,5 @@ def _inverse_root(A: Any, noise: float) -> tuple[Any, float]:
         R: Any = np.linalg.qr(E[:, ::-1], mode="r")
         R = R[::-1, ::-1]
         return R * np.sign(np.diagonal(R))[:, None], float(np.log(inflated).sum())
-    log_det = 2 * float(np.log(np.diagonal(upper)).sum())
     inverse, _ = lapack.dtrtri(upper, lower=0, overwrite_c=1)
     return inverse.T, log_det

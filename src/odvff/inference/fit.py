@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from odvff.checks import whole
 from odvff.errors import InputError
 from odvff.inference.collapsed import CollapsedBound, Evaluation
+from odvff.inference.maximise import maximise
 from odvff.posterior import Posterior
 from odvff.statistics import Statistics
 from odvff.statistics.basis import orthogonal, signature
@@ -22,6 +22,7 @@ LENGTHSCALE = (1e-3, 1e2)
 VARIANCE = (1e-8, 1e4)
 NOISE = (1e-8, 1e1)
 LATEST = 20  # iterations in which a plateau is seen
+ROUGHLY = 0.3  # standard errors of a parameter, on the way to a choice
 
 
 class FitWarning(UserWarning):
@@ -52,9 +53,11 @@ def fit_collapsed(
     *,
     output: int = 0,
     noise: float | None = None,
+    known: bool = False,
     n_starts: int = 1,
     max_iter: int = 200,
     tolerance: float = 1e-11,
+    precision: float = 1e-4,
     plateau: float = 0.0,
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
@@ -63,9 +66,11 @@ def fit_collapsed(
 
     The statistics must come from `collect` with the same terms. Centre y (`Statistics.standardised`) unless its mean is
     small. The first start is chosen from the data; with `noise`, the kernels of the terms and this noise variance are
-    a choice too. `n_starts` tries others around it and keeps the best. `tolerance` is the relative change of the bound
-    that ends the fit; it also ends where the bound has risen by less than `plateau` nats in twenty iterations, as the
-    variances of terms that explain nothing go to zero for ever. Interrupting (Ctrl-C) returns the best found so far.
+    a choice too, and if they are `known` to be near the optimum, the only one. `n_starts` tries others around it and
+    keeps the best. `tolerance` is the relative change of the bound that ends the fit; it also ends where every
+    parameter is within `precision` standard errors of its optimum, and where the bound has risen by less than `plateau`
+    nats in twenty iterations, as the variances of terms that explain nothing go to zero for ever. Interrupting (Ctrl-C)
+    returns the best found so far.
     """
     terms = Sum.of(terms)
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
@@ -77,11 +82,11 @@ def fit_collapsed(
     run = _Run(bound, statistics.weight, plateau, progress)
     with one_blas_thread():
         try:
-            start = _start(run, scale, noise)
+            start = _start(run, scale, noise, known)
             rng = np.random.default_rng(seed)
             starts = [start] + [start + rng.normal(0, 1.5, len(start)) for _ in range(n_starts - 1)]
             for x in starts:
-                run.optimise(x, _limits(bound, scale), max_iter, tolerance)
+                run.optimise(x, _limits(bound, scale), max_iter, tolerance, precision)
         except KeyboardInterrupt:
             run.message = "interrupted"
         if run.best is None:
@@ -128,14 +133,14 @@ def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int, noise: float 
     """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        fit = fit_collapsed(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6)
+        fit = fit_collapsed(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6, precision=ROUGHLY)
     if fit.message == "interrupted":  # there is more to come than this
         raise KeyboardInterrupt
     return fit
 
 
 class _Run:
-    """The optimiser's view of the bound: minimise −L/N, remember the best."""
+    """The optimiser's view of the bound, which remembers the best."""
 
     def __init__(
         self, bound: CollapsedBound, weight: float, plateau: float, progress: Callable[[int, float], None] | None
@@ -146,20 +151,22 @@ class _Run:
         self.message = "no iteration was made"  # of the start that found the best
 
     def evaluate(self, parameters: Any) -> Evaluation:
+        if self.best is not None and np.array_equal(parameters, self.best[0]):
+            return self.best[1]
         evaluation = self.bound(parameters)
         if self.best is None or not evaluation.value <= self.best[1].value:
             self.best = (parameters.copy(), evaluation)
         return evaluation
 
-    def loss(self, parameters: Any) -> tuple[float, Any]:
+    def value(self, parameters: Any) -> tuple[float, Any]:
         evaluation = self.evaluate(parameters)
-        return -evaluation.value / self.weight, -evaluation.gradient / self.weight
+        return evaluation.value, evaluation.gradient
 
-    def optimise(self, start: Any, limits: Any, max_iter: int, tolerance: float) -> None:
+    def optimise(self, start: Any, limits: Any, max_iter: int, tolerance: float, precision: float) -> None:
         first = len(self.history)
         flat = False
 
-        def callback(_: Any) -> None:
+        def callback() -> None:
             nonlocal flat
             assert self.best is not None
             self.history.append(self.best[1].value)
@@ -171,14 +178,17 @@ class _Run:
                 raise StopIteration
 
         before = -np.inf if self.best is None or not self.history else self.best[1].value
-        result = minimize(
-            self.loss,
-            np.clip(start, limits[:, 0], limits[:, 1]),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=limits,
+        start = np.clip(start, limits[:, 0], limits[:, 1])
+        result = maximise(
+            self.value,
+            start,
+            limits,
+            self.bound.information(self.evaluate(start)),
+            weight=self.weight,
+            max_iter=max_iter,
+            tolerance=tolerance,
+            precision=precision,
             callback=callback,
-            options={"maxiter": max_iter, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
         )
         # an abnormal line search at the end means that rounding is all that is left to gain
         ended = flat or result.success or (result.status == 2 and np.abs(result.jac).max() < 1e-3)
@@ -187,12 +197,14 @@ class _Run:
             self.message = "converged" if ended else limit
 
 
-def _start(run: _Run, scale: float, noise_given: float | None) -> Any:
+def _start(run: _Run, scale: float, noise_given: float | None, known: bool) -> Any:
     """The best of a few: one lengthscale for all, equal shares of the variance, little or much noise; or as given."""
     blocks = run.bound.blocks
     candidates = []
     if noise_given is not None:
         candidates.append(np.array([*(p for block in blocks for p in block.parameters()), np.log(noise_given)]))
+        if known:
+            return candidates[0]
     for lengthscale in (0.1, 0.4, 1.5):
         for noise in (0.1, 0.5):
             parts = [
@@ -200,7 +212,7 @@ def _start(run: _Run, scale: float, noise_given: float | None) -> Any:
                 for block in blocks
             ]
             candidates.append(np.array([*(p for part in parts for p in part), np.log(noise * scale)]))
-    return max(candidates, key=lambda x: run.evaluate(x).value)
+    return max(candidates, key=run.bound.value)
 
 
 def _limits(bound: CollapsedBound, scale: float) -> Any:

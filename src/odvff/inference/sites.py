@@ -24,13 +24,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from odvff.arrays import Array
 from odvff.checks import whole
 from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed import CollapsedBound, Evaluation
 from odvff.inference.fit import LENGTHSCALE, FitWarning
+from odvff.inference.maximise import maximise
 from odvff.inference.site_likelihood import BLOCK_ROWS, SiteLikelihood, noise_variance
 from odvff.journal import Journal, NoJournal
 from odvff.likelihoods import predictive_moments
@@ -143,7 +143,8 @@ def fit_sites(
                 now.history.append(elbo)
                 if progress is not None:
                     progress(len(now.history) - 1, elbo)
-                if gain < tolerance * rows.weight and now.step == 1.0 and learn == train:
+                # half a step is worth half a gain; much less than that says nothing
+                if gain < tolerance * rows.weight * now.step and now.step >= 0.25 and learn == train:
                     now.ended = "converged"
                 now.step = min(1.0, 2 * now.step)
                 if journal.due():
@@ -278,14 +279,16 @@ class _Latent:
         self.size = self.terms.Kuu().size
         self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
         self._template = CollapsedBound(self.terms, self._no_sites)
-        self._limits = []
+        limits = []
         for block in self._template.blocks:
-            self._limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE)]
+            limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE)]
+        self._limits = np.array(limits)
 
     def start(self, level: float, scale: float | None = None) -> _LatentGuess:
         """The prior, with the hyper-parameters of the terms; their variances add up to `scale`, if it is given."""
         n = self.size
-        prior = Evaluation(0.0, np.zeros(0), np.zeros(n), np.eye(n), np.zeros(len(self.terms)))
+        nothing = np.zeros(len(self.terms))
+        prior = Evaluation(0.0, np.zeros(0), np.zeros(n), np.eye(n), nothing, nothing)
         blocks = [block.parameters() for block in self._template.blocks]
         if scale is not None:
             # the last parameter of a block is the logarithm of its variance
@@ -307,15 +310,15 @@ class _Latent:
         return _LatentGuess(parameters, bound(np.append(parameters, 0.0)), offset, sites)
 
     def _improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 10) -> Any:
-        """A few steps of L-BFGS-B on the collapsed bound of the sites, with unit noise."""
+        """A few iterations on the collapsed bound of the sites, with unit noise."""
 
-        def loss(p: Any) -> tuple[float, Any]:
+        def value(p: Any) -> tuple[float, Any]:
             evaluation = bound(np.append(p, 0.0))
-            return -evaluation.value, -evaluation.gradient[:-1]
+            return evaluation.value, evaluation.gradient[:-1]
 
-        start = np.clip(parameters, *np.transpose(self._limits))
-        options = {"maxiter": max_iter}
-        return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=self._limits, options=options).x
+        start = np.clip(parameters, self._limits[:, 0], self._limits[:, 1])
+        information = bound.information(bound(np.append(start, 0.0)))[:-1]
+        return maximise(value, start, self._limits, information, max_iter=max_iter, precision=0.01).x
 
     def posterior(self, own: Sum, guess: _LatentGuess) -> Posterior:
         """On the user's own features: their whitened coordinates are those of the statistics."""

@@ -1,0 +1,110 @@
+"""Parameters counted in their own standard errors: few steps for any curvatures, and an end that says how near."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odvff import Fourier, Matern, Sum, Term
+from odvff.inference import CollapsedBound, fit_collapsed
+from odvff.inference.maximise import LEAP, maximise
+from odvff.statistics import collect
+from odvff.statistics.basis import orthogonal
+
+WIDE = np.array([[-1e3, 1e3]])
+
+
+class Quadratic:
+    """−½ Σ h (x − x*)², which keeps where it was asked."""
+
+    def __init__(self, curvature, optimum):
+        self.curvature, self.optimum, self.asked = curvature, optimum, []
+
+    def __call__(self, x):
+        self.asked.append(x)
+        return -0.5 * float(self.curvature @ (x - self.optimum) ** 2), -self.curvature * (x - self.optimum)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 8.0))
+def test_known_curvatures_take_few_steps_however_unlike_they_are(seed, decades):
+    rng = np.random.default_rng(seed)
+    target = Quadratic(10 ** rng.uniform(0, decades, 12), rng.uniform(-0.5, 0.5, 12))
+    result = maximise(target, np.zeros(12), np.repeat(WIDE, 12, axis=0), target.curvature, precision=1e-3, weight=50.0)
+    assert len(target.asked) <= 4
+    assert (np.abs(result.x - target.optimum) * np.sqrt(target.curvature)).max() <= 1e-3
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.floats(1.0, 1e6))
+def test_it_ends_within_the_precision_of_every_parameter(seed, weight):
+    rng = np.random.default_rng(seed)
+    target = Quadratic(10 ** rng.uniform(0, 4, 8), rng.normal(0, 2, 8))
+    # information that is wrong by a factor of up to three
+    information = target.curvature * 3 ** rng.uniform(-1, 1, 8)
+    limits = np.repeat(WIDE, 8, axis=0)
+    result = maximise(target, np.zeros(8), limits, information, precision=0.05, weight=weight)
+    assert result.success
+    _, gradient = target(result.x)
+    assert (np.abs(gradient) / np.sqrt(information)).max() <= 0.0501
+    assert result.jac == pytest.approx(-gradient / weight, abs=1e-9)
+
+
+def test_the_first_step_is_no_leap_into_the_unknown():
+    target = Quadratic(np.array([1.0, 100.0]), np.array([30.0, -5.0]))
+    maximise(target, np.zeros(2), np.repeat(WIDE, 2, axis=0), target.curvature)
+    assert np.abs(target.asked[1]).max() == pytest.approx(LEAP)
+
+
+def test_limits_are_kept():
+    target = Quadratic(np.array([1.0, 100.0]), np.array([30.0, -5.0]))
+    limits = np.array([[-1.0, 2.0], [-10.0, 10.0]])
+    result = maximise(target, np.zeros(2), limits, target.curvature, precision=1e-6)
+    assert result.x == pytest.approx([2.0, -5.0], abs=1e-5)
+    assert all((limits[:, 0] <= x).all() and (x <= limits[:, 1]).all() for x in target.asked)
+
+
+@pytest.fixture(scope="module")
+def bound():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (3000, 3))
+    y = np.sin(9 * X[:, 0]) + X[:, 1] ** 2 + np.cos(25 * X[:, 2]) + 0.4 * rng.standard_normal(3000)
+    terms = Sum([Term(Matern(nu), Fourier(12, (0, 1)), [d]) for d, nu in enumerate((0.5, 1.5, 2.5))])
+    return terms, collect(terms, [(X, y - y.mean())])
+
+
+def test_the_information_of_a_bound_is_about_its_curvature(bound):
+    terms, statistics = bound
+    fit = fit_collapsed(terms, statistics)
+    own = CollapsedBound(Sum([orthogonal(t) for t in fit.terms]), statistics)
+    best = np.array([*(p for block in own.blocks for p in block.parameters()), np.log(fit.noise)])
+    information = own.information(own(best))
+    for i, known in enumerate(information):
+        step = 1e-4 * np.eye(len(best))[i]
+        curvature = -(own(best + step).gradient[i] - own(best - step).gradient[i]) / 2e-4
+        assert 0.1 < curvature / known < 10
+
+
+def test_the_value_alone_is_the_value_with_its_gradient(bound):
+    terms, statistics = bound
+    own = CollapsedBound(Sum([orthogonal(t) for t in terms]), statistics)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        p = rng.normal(0, 1, 7)
+        assert own.value(p) == pytest.approx(own(p).value, rel=1e-12)
+
+
+def test_a_start_that_is_known_to_be_good_is_the_only_one(bound):
+    terms, statistics = bound
+    fit = fit_collapsed(terms, statistics)
+    again = fit_collapsed(fit.terms, statistics, noise=fit.noise, known=True, precision=0.01)
+    assert len(again.history) <= 2
+    assert again.bound == pytest.approx(fit.bound, abs=1e-3)
+
+
+def test_a_tenth_of_a_standard_error_is_less_than_a_tenth_of_a_nat(bound):
+    terms, statistics = bound
+    best, soon = fit_collapsed(terms, statistics), fit_collapsed(terms, statistics, precision=0.1)
+    assert soon.converged
+    assert best.bound - 0.1 < soon.bound <= best.bound + 1e-6
+    assert len(soon.history) < len(best.history)
