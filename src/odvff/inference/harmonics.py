@@ -73,7 +73,7 @@ def choose_harmonics(
     terms = Sum(tuple(_with(t, min(most[_columns(t)], PROBE_PAIR if _columns(t) > 1 else probe)) for t in terms))
     limited: list[str] = []
     noise: float | None = None
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if len(X) <= SAMPLE_ROWS else 1):  # or the larger sample says how many more
         fit = _fitted(terms, few, noise)
         wanted, limited = _wanted(fit, few, tolerance, most, least_noise)
         more = [_harmonics(new) > _harmonics(old) for new, old in zip(wanted, terms, strict=True)]

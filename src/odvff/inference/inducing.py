@@ -25,8 +25,9 @@ from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum
 from odvff.threads import one_blas_thread, side_by_side
 
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 1024
 SAMPLE_ROWS = 3000
+LEAST_ROWS, ROWS_A_POINT = 1000, 10  # of which greedy points are chosen
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ def greedy_points(terms: Sum, X: Any, n_points: int, *, seed: int = 0) -> Any:
     """
     X = matrix(X, "X")
     n_points = whole(n_points, "n_points", at_least=1, remedy="leave γ out for none")
-    rng = np.random.default_rng(seed)
-    X = X[rng.choice(len(X), SAMPLE_ROWS, replace=False)] if len(X) > SAMPLE_ROWS else X
+    rng, some = np.random.default_rng(seed), max(LEAST_ROWS, ROWS_A_POINT * n_points)
+    X = X[rng.choice(len(X), some, replace=False)] if len(X) > some else X
     psi = terms.Kuu().factor().solve(terms.Kuf(X))
     prior = terms.variances(X)
     left = prior - (psi**2).sum(axis=0)
