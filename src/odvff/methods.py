@@ -35,6 +35,7 @@ from odvff.inference import (
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
 from odvff.inference.harmonics import adjust_harmonics
+from odvff.inference.inducing import gain_of_a_sample
 from odvff.inference.interactions import LADDER, Interactions, Pair, choose_pairs
 from odvff.journal import Journal, NoJournal
 from odvff.kernels import Categorical, Matern
@@ -375,10 +376,12 @@ class _Problem:
         self.progress(Step("trying points", 0, unit="rows"))
         points = self._gamma(fit.terms)
         if self.rows.n_rows > 2 * TRIAL_ROWS:  # a pass with points is slow: try it on a sample first
-            few = self.rows.sample(TRIAL_ROWS)
-            trial = add_inducing(fit, [few], points, least_gain=WORTH * TRIAL_ROWS / 2)
-            if trial.gain == 0:
-                report.append(f"{trial.report}, on a sample of {TRIAL_ROWS:,} rows")
+            gain = gain_of_a_sample(fit, self.rows.sample(TRIAL_ROWS), points) / TRIAL_ROWS
+            if gain < WORTH / 2:
+                report.append(
+                    f"no inducing points: {len(points)} of them would raise the bound by about {max(gain, 0.0):.1g} "
+                    f"nats a row, says a sample of {TRIAL_ROWS:,}, which is less than {WORTH:g}"
+                )
                 return fit
         decoupled = add_inducing(fit, self.rows.chunks(), points, least_gain=least)
         report.append(decoupled.report)

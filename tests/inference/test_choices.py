@@ -8,7 +8,7 @@ import pytest
 from odvff import Categorical, Fourier, GaussianNoise, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.harmonics import choose_harmonics
-from odvff.inference.inducing import add_inducing, greedy_points, kmeans_points
+from odvff.inference.inducing import add_inducing, gain_of_a_sample, greedy_points, kmeans_points
 from odvff.statistics import collect
 from tests.inference.test_collapsed import additive_data
 
@@ -70,6 +70,8 @@ def test_inducing_points_are_the_closed_form_in_one_pass(fitted, points):
         chunks = [(X[:100], y[:100]), (X[100:], y[100:])]
         if weights is not None:
             chunks = [(a, b, w[s]) for (a, b), s in zip(chunks, (slice(0, 100), slice(100, None)), strict=True)]
+        if weights is not None:
+            fit = fit_collapsed(fit.terms, collect(fit.terms, chunks))
         result = add_inducing(fit, chunks, gamma)
         with_gamma = collapsed_bound(fit.terms, fit.noise, X[rows], y[rows], gamma)
         without = collapsed_bound(fit.terms, fit.noise, X[rows], y[rows])
@@ -114,3 +116,16 @@ def test_bad_input_is_named(fitted):
         add_inducing(once, [(X, y)], X[:5])
     with pytest.raises(InputError, match="X has 600 rows and y has 5; they must agree"):
         add_inducing(fit, [(X, y[:5])], X[:2])
+
+
+def test_a_sample_foretells_what_points_bring():
+    rng = np.random.default_rng(6)
+    X = rng.uniform(0, 1, (6000, 2))
+    y = np.sin(40 * X[:, 0]) + np.cos(9 * X[:, 1]) + 0.2 * rng.standard_normal(6000)
+    terms = [Term(Matern(1.5), Fourier(5, (0, 1)), [d]) for d in range(2)]  # too few for forty radians
+    fit = fit_collapsed(terms, collect(terms, [(X, y)]))
+    gamma = greedy_points(fit.terms, X, 40)
+    of_all = add_inducing(fit, [(X, y)], gamma).gain / 6000
+    of_few = gain_of_a_sample(fit, (X[:1500], y[:1500], None), gamma) / 1500
+    assert of_all > 0.05
+    assert 0.5 * of_all < of_few < 1.5 * of_all  # few rows show less of it

@@ -1,11 +1,12 @@
 """Inducing points for the mean: where to put γ, and their coefficients in closed form in one more pass.
 
-The covariance stays in the span of β; the mean gains the span of γ. For given hyper-parameters, with
-r(x) = k(γ,x) − ψ(γ)ᵀψ(x), K̃ = K_γ − ψ(γ)ᵀψ(γ) and z = (ψ, r), one pass gives Σ w z zᵀ and Σ w z y, and
+The covariance stays in the span of β; the mean gains the span of γ. For given hyper-parameters, ρ(x) = liftᵀ[k(γ,x) −
+ψ(γ)ᵀψ(x)] whitened as ψ is, c = Σ w ψρᵀ/σ², d = I + Σ w ρρᵀ/σ², s = Σ w ρy/σ² and B̃, m from the fit to the same rows,
 
-    (Σ w z zᵀ + σ² blockdiag(I, K̃)) (m, a_γ) = Σ w z y.
+    [B̃   c] [m′]   [B̃ m]
+    [cᵀ  d] [a ] = [ s  ],    so a = D⁻¹(s − cᵀm), m′ = m − B̃⁻¹c a, with D = d − cᵀB̃⁻¹c ⪰ I and B̃⁻¹ = S.
 
-The fit term of the bound can only rise by it, by (zᵀy·solution of the whole − of β alone)/2σ².
+The fit term of the bound can only rise by it, by ½ aᵀD a. A row adds |β||γ| to the sums, not the |β|² of a first pass.
 """
 
 from collections.abc import Iterable
@@ -14,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import cholesky, solve_triangular
 from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.inference.closed_form import beyond_beta
-from odvff.inference.fit import Fit
+from odvff.inference.fit import Fit, fit_collapsed
 from odvff.posterior import Posterior
 from odvff.posterior.whitened import FastFeatures
+from odvff.statistics import collect
 from odvff.statistics.chunks import weighted_rows
 from odvff.terms import Sum
 from odvff.threads import one_blas_thread, side_by_side
@@ -78,60 +79,75 @@ def kmeans_points(X: Any, n_points: int, *, seed: int = 0) -> Any:
     return np.unique(centres * scale, axis=0)
 
 
+def gain_of_a_sample(fit: Fit, rows: tuple[Any, Any, Any], gamma: Any) -> float:
+    """How many nats inducing points γ would add to the bound, were these few rows all there are."""
+    few = fit_collapsed(fit.terms, collect(fit.terms, [rows]), noise=fit.noise, known=True, precision=np.inf)
+    return add_inducing(few, [rows], gamma).gain
+
+
 def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, least_gain: float = 0.0) -> WithInducing:
     """The fit with inducing points γ for its mean: one pass over the rows, hyper-parameters as they are.
 
-    The chunks are those of `collect`, with y centred as it was for the fit. If the bound gains less than `least_gain`
-    nats, the points are left out again, and the report says so.
+    The chunks are those that the fit was made of, with y centred as it was there. If the bound gains less than
+    `least_gain` nats, the points are left out again, and the report says so.
     """
     if fit.posterior.gamma is not None:
         raise InputError("the fit has inducing points already; add all of them at once, to the fit without any.")
-    terms, noise = fit.terms, fit.noise
     gamma = matrix(gamma, "gamma")
     if len(gamma) == 0:
         return WithInducing(fit, 0.0, "no inducing points: the features already explain all of the prior variance")
-    n = fit.posterior.factor.size
-    psi_gamma, lift = beyond_beta(terms, fit.posterior.factor, gamma)
-    features = FastFeatures(terms)
-
-    def sums(rows: tuple[Any, Any, Any]) -> tuple[Any, Any]:
-        """Σ w z zᵀ and Σ w z y of a block; z is scaled by √w, as BLAS does a symmetric product with half the work."""
-        X, y, w = rows
-        root = np.sqrt(w)
-        z = np.empty((n + lift.shape[1], len(X)))
-        for part, phi in features.blocks(X):
-            psi = features.whiten(phi, np.empty_like(phi))
-            z[:n, part] = psi
-            z[n:, part] = lift.T @ (terms.covariance(gamma, X[part]) - psi_gamma.T @ psi)
-        z *= root
-        return z @ z.T, z @ (root * y)
-
-    gram, projection = np.zeros((n + lift.shape[1],) * 2), np.zeros(n + lift.shape[1])
-    with one_blas_thread():
-        for own_gram, own_projection in side_by_side(sums, _blocks(chunks)):
-            gram += own_gram
-            projection += own_projection
-        try:
-            alone = _ridge(gram[:n, :n], projection[:n], noise)
-            together = _ridge(gram, projection, noise)
-        except np.linalg.LinAlgError:
-            return WithInducing(fit, 0.0, "no inducing points: with so little noise float64 cannot tell them apart")
-    gain = float((projection @ together - projection[:n] @ alone) / (2 * noise))
-    if gain < least_gain or lift.shape[1] == 0:
+    q, noise = fit.posterior, fit.noise
+    sums = _Sums.of(fit, gamma, chunks)
+    root_c = q.root.T @ sums.cross / noise  # S = R Rᵀ
+    eigenvalues, Q = np.linalg.eigh(np.eye(len(sums.G)) + sums.G / noise - root_c.T @ root_c)
+    if not eigenvalues.min(initial=1.0) > 0.5:  # it is 1 or more, but for rounding
+        return WithInducing(fit, 0.0, "no inducing points: with so little noise float64 cannot tell them apart")
+    a = Q @ ((Q.T @ (sums.g - sums.cross.T @ q.mean_u) / noise) / eigenvalues)
+    gain = float(0.5 * eigenvalues @ (Q.T @ a) ** 2)
+    if gain < least_gain or len(a) == 0:
         report = (
             f"no inducing points: {len(gamma)} of them would raise the bound by {gain:.3g} nats, less than "
             f"{least_gain:.3g}"
         )
         return WithInducing(fit, 0.0, report)
-    q = Posterior(terms, together[:n], fit.posterior.root, gamma, lift @ together[n:])
+    with_points = Posterior(fit.terms, q.mean_u - q.root @ (root_c @ a), q.root, gamma, sums.lift @ a)
     report = f"{len(gamma)} inducing points for the mean raise the bound by {gain:.3g} nats"
-    return WithInducing(replace(fit, posterior=q, bound=fit.bound + gain), gain, report)
+    return WithInducing(replace(fit, posterior=with_points, bound=fit.bound + gain), gain, report)
 
 
-def _ridge(gram: Any, projection: Any, noise: float) -> Any:
-    """(G + σ²I)⁻¹ z, scaled so that it can be factored for any noise."""
-    lower = cholesky(gram / noise + np.eye(len(gram)))
-    return solve_triangular(lower, solve_triangular(lower, projection / noise), transpose=True)
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over rows of what γ brings beyond β."""
+
+    lift: Any  # (|γ|, rank): from whitened coefficients to a_γ
+    cross: Any  # Σ w ψρᵀ, (|β|, rank)
+    G: Any  # Σ w ρρᵀ
+    g: Any  # Σ w ρy
+
+    @staticmethod
+    @one_blas_thread()
+    def of(fit: Fit, gamma: Any, chunks: Iterable[tuple[Any, ...]]) -> "_Sums":
+        """Rows stay in the basis of the statistics: ρ = liftᵀk(γ,x) − Vᵀφ̂(x), V = C⁻ᵀψ(γ)lift, and C⁻¹ comes last."""
+        terms, features = fit.terms, FastFeatures(fit.terms)
+        psi_gamma, lift = beyond_beta(terms, fit.posterior.factor, gamma)
+        V = features.factor.solve_transpose(psi_gamma @ lift)
+
+        def sums(rows: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            X, y, w = rows
+            rho = lift.T @ terms.covariance(gamma, X)
+            cross = np.zeros_like(V)
+            for part, phi in features.blocks(X):
+                rho[:, part] -= V.T @ phi
+                cross += phi @ (w[part] * rho[:, part]).T
+            return cross, (w * rho) @ rho.T, rho @ (w * y)
+
+        rank = lift.shape[1]
+        cross, G, g = np.zeros_like(V), np.zeros((rank, rank)), np.zeros(rank)
+        for own_cross, own_G, own_g in side_by_side(sums, _blocks(chunks)):
+            cross += own_cross
+            G += own_G
+            g += own_g
+        return _Sums(lift, features.factor.solve(cross), G, g)
 
 
 def _blocks(chunks: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, Any, Any]]:
