@@ -276,6 +276,7 @@ class _Problem:
                 found = self._interactions(
                     fit, rows, pairs, most, tuple(dict.fromkeys(min(n, rung) for rung in LADDER))
                 )
+                terms, self._noise = fit.terms, found.noise if found.terms else fit.noise
             if self.likelihood is not None:
                 terms = self._started(terms)[0]
             return Sum((*terms, *found.terms)), [found.report] if pairs else []

@@ -77,12 +77,14 @@ class Statistics:
 
     def standardised(self, shift: float, scale: float, output: int = 0) -> "Statistics":
         """The statistics of (y − shift)/scale."""
-        T = np.eye(len(self.moments))
-        i = self._column(output)
-        T[i, i], T[i, self.n_features] = 1 / scale, -shift / scale
+        i, one = self._column(output), self.n_features
+        moments = self.moments.copy()
+        # T M Tᵀ, where T differs from I in one row: y ← (y − shift·1)/scale
+        moments[i] = (moments[i] - shift * moments[one]) / scale
+        moments[:, i] = (moments[:, i] - shift * moments[:, one]) / scale
         Y = self.outside.Y.copy()
         Y[:, output] = (Y[:, output] - shift) / scale
-        return replace(self, moments=T @ self.moments @ T.T, outside=replace(self.outside, Y=Y))
+        return replace(self, moments=moments, outside=replace(self.outside, Y=Y))
 
     def __add__(self, other: "Statistics") -> "Statistics":
         if not isinstance(other, Statistics):
