@@ -49,8 +49,9 @@ def _statistics(terms: Sum, X: Any, Y: Any, weights: Any | None, engine: str, n_
     check_columns(terms, X)
     out = outside(terms, X)
     n_rows = len(X)
-    kept = Rows(X[out], Y[out], np.ones(out.sum()) if weights is None else weights[out])
-    if out.any():
+    beyond = np.flatnonzero(out)  # few, if any
+    kept = Rows(X[beyond], Y[beyond], np.ones(len(beyond)) if weights is None else weights[beyond])
+    if len(beyond):
         X, Y, weights = X[~out], Y[~out], None if weights is None else weights[~out]
     n_features = terms.Kuu().size
     if len(X) == 0:
