@@ -67,6 +67,7 @@ PROBE_ROWS = 40_000
 PAIR_ROWS = 20_000
 MOST_PAIRS = 6  # that are looked for if nobody says how many
 WORTH = 1e-3  # nats a row that points must bring if nobody asked for them
+ROUGHER = 5  # times more than the prior expects may be left out: functions are rougher in places
 TRIAL_ROWS = 5000  # on which that is tried first; few rows show less of it, so half of it will do
 JITTER = 1e-6
 SITES_TOLERANCE = 1e-4  # nats a row, in the last round
@@ -371,7 +372,7 @@ class _Problem:
             report.append(decoupled.report)
             return decoupled.fit
         least = max(2.0, WORTH * weight)
-        if sum(fit.unresolved) * weight / 2 < least:
+        if sum(fit.unresolved) * weight / 2 < least / ROUGHER:
             report.append("no inducing points: the features leave too little of the variance out for them to matter")
             return fit
         self.progress(Step("trying points", 0, unit="rows"))
