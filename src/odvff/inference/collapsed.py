@@ -81,8 +81,8 @@ class CollapsedBound:
         upper, log_det = _root(sums.A, noise)
         if upper is None:
             return self(parameters).value
-        z = solve_triangular(upper.T, sums.b)  # |z|² = b̃ᵀB̃⁻¹b̃
-        return self._value(noise, log_det, *self._misfit(parameters, sums, z @ z / noise))
+        z = solve_triangular(upper.T, sums.b / np.sqrt(noise))  # |z|² = b̃ᵀB̃⁻¹b̃/σ², for y of any scale
+        return self._value(noise, log_det, *self._misfit(parameters, sums, z @ z))
 
     def __call__(self, parameters: Any) -> Evaluation:
         noise, slices = float(np.exp(parameters[-1])), self._blocks.slices

@@ -22,7 +22,8 @@ LENGTHSCALE = (1e-3, 1e2)
 VARIANCE = (1e-8, 1e4)
 NOISE = (1e-8, 1e1)
 LATEST = 20  # iterations in which a plateau is seen
-ROUGHLY = 0.3  # standard errors of a parameter, on the way to a choice
+# standard errors of a parameter, on the way to a choice; few rows have saddles where gradients are small
+ROUGHLY, LESS_ROUGHLY, FEW_ROWS = 0.03, 1e-3, 2000
 
 
 class FitWarning(UserWarning):
@@ -67,10 +68,10 @@ def fit_collapsed(
     The statistics must come from `collect` with the same terms. Centre y (`Statistics.standardised`) unless its mean is
     small. The first start is chosen from the data; with `noise`, the kernels of the terms and this noise variance are
     a choice too, and if they are `known` to be near the optimum, the only one. `n_starts` tries others around it and
-    keeps the best. `tolerance` is the relative change of the bound that ends the fit; it also ends where every
-    parameter is within `precision` standard errors of its optimum, and where the bound has risen by less than `plateau`
-    nats in twenty iterations, as the variances of terms that explain nothing go to zero for ever. Interrupting (Ctrl-C)
-    returns the best found so far.
+    keeps the best. `tolerance` is the relative change of the bound that ends the fit; it also ends where the gradient
+    calls for a step of less than `precision` standard errors in every parameter, and where the bound has risen by less
+    than `plateau` nats in twenty iterations, as the variances of terms that explain nothing go to zero for ever.
+    Interrupting (Ctrl-C) returns the best found so far.
     """
     terms = Sum.of(terms)
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
@@ -78,6 +79,10 @@ def fit_collapsed(
     bound = CollapsedBound(Sum(tuple(orthogonal(term) for term in terms)), statistics, output)
     if not np.isfinite(statistics.moments).all():
         raise InputError("the sums over the rows overflow; scale y (and weights) to numbers near 1 first.")
+    if known and noise is None:
+        raise InputError(
+            "known=True says that the kernels of the terms and `noise` are a good start; give `noise` too."
+        )
     scale = scale_of(statistics.mean(output), statistics.variance(output))
     run = _Run(bound, statistics.weight, plateau, progress)
     with one_blas_thread():
@@ -131,9 +136,19 @@ def warn_unless_converged(fit: Fit, stacklevel: int) -> None:
 
 def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int, noise: float | None = None) -> Fit:
     """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
+    precision = LESS_ROUGHLY if statistics.weight <= FEW_ROWS else ROUGHLY
+    return _quietly(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6, precision=precision)
+
+
+def posterior_of(terms: Sum, statistics: Statistics, noise: float) -> Fit:
+    """The best posterior for the kernels of the terms and this noise, which stay as they are."""
+    return _quietly(terms, statistics, noise=noise, known=True, precision=np.inf)
+
+
+def _quietly(terms: Sum, statistics: Statistics, **options: Any) -> Fit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        fit = fit_collapsed(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6, precision=ROUGHLY)
+        fit = fit_collapsed(terms, statistics, **options)
     if fit.message == "interrupted":  # there is more to come than this
         raise KeyboardInterrupt
     return fit
@@ -154,7 +169,7 @@ class _Run:
         if self.best is not None and np.array_equal(parameters, self.best[0]):
             return self.best[1]
         evaluation = self.bound(parameters)
-        if self.best is None or not evaluation.value <= self.best[1].value:
+        if self.best is None or evaluation.value > self.best[1].value or np.isnan(self.best[1].value):
             self.best = (parameters.copy(), evaluation)
         return evaluation
 
@@ -177,7 +192,7 @@ class _Run:
             if flat:
                 raise StopIteration
 
-        before = -np.inf if self.best is None or not self.history else self.best[1].value
+        before = -np.inf if self.best is None else self.best[1].value
         start = np.clip(start, limits[:, 0], limits[:, 1])
         result = maximise(
             self.value,
@@ -216,10 +231,15 @@ def _start(run: _Run, scale: float, noise_given: float | None, known: bool) -> A
 
 
 def _limits(bound: CollapsedBound, scale: float) -> Any:
-    limits = []
+    return np.vstack([kernel_limits(bound, np.log(VARIANCE) + np.log(scale)), np.log(NOISE) + np.log(scale)])
+
+
+def kernel_limits(bound: CollapsedBound, log_variance: Any) -> Any:
+    """The least and the largest logarithm of every hyper-parameter of the terms, with those of the variances given."""
+    limits: list[Any] = []
     for block in bound.blocks:
-        limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE) + np.log(scale)]
-    return np.array([*limits, np.log(NOISE) + np.log(scale)])
+        limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [log_variance]
+    return np.array(limits)
 
 
 def _posterior(terms: Sum, bound: CollapsedBound, parameters: Any, best: Evaluation) -> Posterior:

@@ -18,7 +18,7 @@ import numpy as np
 from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.inference.closed_form import beyond_beta
-from odvff.inference.fit import Fit, fit_collapsed
+from odvff.inference.fit import Fit, posterior_of
 from odvff.posterior import Posterior
 from odvff.posterior.whitened import FastFeatures
 from odvff.statistics import collect
@@ -81,7 +81,7 @@ def kmeans_points(X: Any, n_points: int, *, seed: int = 0) -> Any:
 
 def gain_of_a_sample(fit: Fit, rows: tuple[Any, Any, Any], gamma: Any) -> float:
     """How many nats inducing points γ would add to the bound, were these few rows all there are."""
-    few = fit_collapsed(fit.terms, collect(fit.terms, [rows]), noise=fit.noise, known=True, precision=np.inf)
+    few = posterior_of(fit.terms, collect(fit.terms, [rows]), fit.noise)
     return add_inducing(few, [rows], gamma).gain
 
 
@@ -97,7 +97,7 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     if len(gamma) == 0:
         return WithInducing(fit, 0.0, "no inducing points: the features already explain all of the prior variance")
     q, noise = fit.posterior, fit.noise
-    sums = _Sums.of(fit, gamma, chunks)
+    sums = _PointSums.of(fit, gamma, chunks)
     root_c = q.root.T @ sums.cross / noise  # S = R Rᵀ
     eigenvalues, Q = np.linalg.eigh(np.eye(len(sums.G)) + sums.G / noise - root_c.T @ root_c)
     if not eigenvalues.min(initial=1.0) > 0.5:  # it is 1 or more, but for rounding
@@ -116,7 +116,7 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _PointSums:
     """Sums over rows of what γ brings beyond β."""
 
     lift: Any  # (|γ|, rank): from whitened coefficients to a_γ
@@ -126,7 +126,7 @@ class _Sums:
 
     @staticmethod
     @one_blas_thread()
-    def of(fit: Fit, gamma: Any, chunks: Iterable[tuple[Any, ...]]) -> "_Sums":
+    def of(fit: Fit, gamma: Any, chunks: Iterable[tuple[Any, ...]]) -> "_PointSums":
         """Rows stay in the basis of the statistics: ρ = liftᵀk(γ,x) − Vᵀφ̂(x), V = C⁻ᵀψ(γ)lift, and C⁻¹ comes last."""
         terms, features = fit.terms, FastFeatures(fit.terms)
         psi_gamma, lift = beyond_beta(terms, fit.posterior.factor, gamma)
@@ -147,7 +147,7 @@ class _Sums:
             cross += own_cross
             G += own_G
             g += own_g
-        return _Sums(lift, features.factor.solve(cross), G, g)
+        return _PointSums(lift, features.factor.solve(cross), G, g)
 
 
 def _blocks(chunks: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, Any, Any]]:

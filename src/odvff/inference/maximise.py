@@ -4,7 +4,8 @@ A log noise variance is known to √(2/N), a log lengthscale to the root of one 
 bound differs by a factor of thousands from one parameter to the next, and an optimiser spends its first twenty
 iterations on finding that out. About how much is known of each before: with x = x₀ + z √(w/I), I the Fisher information
 of each parameter by itself and w a weight of all rows, −L/w has a curvature near 1 in every z. And it can be told when
-to stop: a gradient ∂L/∂x of less than `precision` √I is less than that part of a standard error from the optimum.
+to stop: where ∂L/∂x is less than `precision` √I, it calls for a step of less than that part of a standard error. (Where
+parameters trade with each other, or beside a saddle, the optimum may be further away than that: let it be small.)
 
 The first step would be that of Fisher scoring, ∂L/∂x / I, which from afar is a leap into the unknown: z is shortened so
 that it changes no parameter by more than `LEAP`.
@@ -35,8 +36,8 @@ def maximise(
     """Maximise a function that returns its value in nats and its gradient; `x` of the result is where it is largest.
 
     It ends where an iteration raises the value by less than `tolerance` times its size (in nats a row, for a `weight`
-    of all rows), or where no parameter is further than `precision` standard errors from the optimum. The callback,
-    after every iteration, may raise StopIteration.
+    of all rows), or where the gradient calls for less than `precision` standard errors in every parameter. The
+    callback, after every iteration, may raise StopIteration.
     """
     first = function(start)
     shortened = min(1.0, LEAP / max(float(np.abs(first[1] / information).max()), 1e-300))

@@ -29,7 +29,7 @@ from odvff.arrays import Array
 from odvff.checks import whole
 from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed import CollapsedBound, Evaluation
-from odvff.inference.fit import LENGTHSCALE, FitWarning
+from odvff.inference.fit import FitWarning, kernel_limits
 from odvff.inference.maximise import maximise
 from odvff.inference.site_likelihood import BLOCK_ROWS, SiteLikelihood, noise_variance
 from odvff.journal import Journal, NoJournal
@@ -47,6 +47,7 @@ SAMPLE_ROWS, WARM_UP = 1_000_000, 3
 KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
 STAGE, NO_JOURNAL = "sites", NoJournal()
 VARIANCE = (1e-12, 1e15)
+REACH = 3.0  # of logarithms of hyper-parameters, in one round
 SMALLEST_STEP = 1e-8
 
 
@@ -279,10 +280,7 @@ class _Latent:
         self.size = self.terms.Kuu().size
         self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
         self._template = CollapsedBound(self.terms, self._no_sites)
-        limits = []
-        for block in self._template.blocks:
-            limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [np.log(VARIANCE)]
-        self._limits = np.array(limits)
+        self._limits = kernel_limits(self._template, np.log(VARIANCE))
 
     def start(self, level: float, scale: float | None = None) -> _LatentGuess:
         """The prior, with the hyper-parameters of the terms; their variances add up to `scale`, if it is given."""
@@ -310,15 +308,22 @@ class _Latent:
         return _LatentGuess(parameters, bound(np.append(parameters, 0.0)), offset, sites)
 
     def _improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 10) -> Any:
-        """A few iterations on the collapsed bound of the sites, with unit noise."""
+        """A few iterations on the collapsed bound of the sites, with unit noise.
+
+        Sites of a likelihood that is not log-concave may have negative precisions, and their bound no maximum: sites
+        are of where q is, and say nothing of kernels that are further away than `REACH`.
+        """
+        start = np.clip(parameters, self._limits[:, 0], self._limits[:, 1])
+        limits = np.stack(
+            [np.maximum(self._limits[:, 0], start - REACH), np.minimum(self._limits[:, 1], start + REACH)], 1
+        )
+        here = bound(np.append(start, 0.0))
 
         def value(p: Any) -> tuple[float, Any]:
-            evaluation = bound(np.append(p, 0.0))
+            evaluation = here if np.array_equal(p, start) else bound(np.append(p, 0.0))
             return evaluation.value, evaluation.gradient[:-1]
 
-        start = np.clip(parameters, self._limits[:, 0], self._limits[:, 1])
-        information = bound.information(bound(np.append(start, 0.0)))[:-1]
-        return maximise(value, start, self._limits, information, max_iter=max_iter, precision=0.01).x
+        return maximise(value, start, limits, bound.information(here)[:-1], max_iter=max_iter, precision=0.01).x
 
     def posterior(self, own: Sum, guess: _LatentGuess) -> Posterior:
         """On the user's own features: their whitened coordinates are those of the statistics."""
