@@ -350,7 +350,7 @@ class _Problem:
             terms,
             statistics,
             noise=self._noise,
-            known=True,
+            known=self._noise is not None,  # from a fit to a sample
             max_iter=self.options.max_iter,
             tolerance=TOLERANCE,
             precision=FINE_PRECISION if self.rows.n_rows <= FEW_ROWS else PRECISION,
