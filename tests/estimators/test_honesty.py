@@ -54,7 +54,7 @@ def test_classes_without_overlap_need_few_rounds():
     model = ODVFFClassifier().fit(x, x[:, 0] > 0.3)
     (output,) = model.model_.outputs
     assert output.converged
-    assert len(output.history) < 50
+    assert len(output.history) < 40
     assert output.posterior.factor.size < 80
     assert model.score(x, x[:, 0] > 0.3) > 0.99
 

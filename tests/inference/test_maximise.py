@@ -1,4 +1,4 @@
-"""Parameters counted in their own standard errors: few steps for any curvatures, and an end that says how near."""
+"""Parameters counted in their own standard errors: few steps for any curvatures, and where it ends."""
 
 import numpy as np
 import pytest

@@ -4,7 +4,8 @@ The bound loses (Σ w k_t(x,x) − tr Ã_tt)/2σ² to the variance that a term's
 harmonics a fit would rather call the detail noise than pay for it, and seem content; so start with plenty. On a small
 sample of the rows: fit with many harmonics, then give each term the fewest that leave less than its part of `tolerance`
 times the noise variance, at the hyper-parameters found. If that is more than it had, fit again. Many rows show detail
-that few do not: on a larger sample, double the harmonics as long as the bound rises by it, and then choose as before.
+that few do not: on a larger sample, and then without a second look at few, double the harmonics as long as the bound
+rises by it, and choose as before.
 """
 
 from collections.abc import Iterable

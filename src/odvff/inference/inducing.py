@@ -151,7 +151,7 @@ class _PointSums:
 
 
 def _blocks(chunks: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, Any, Any]]:
-    """The rows of all chunks a few thousand at a time, with weights."""
+    """The rows of all chunks a thousand at a time, with weights."""
     for X, y, w in weighted_rows(chunks):
         for start in range(0, len(X), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)

@@ -2,9 +2,9 @@
 
 A log noise variance is known to √(2/N), a log lengthscale to the root of one over a few features: the curvature of a
 bound differs by a factor of thousands from one parameter to the next, and an optimiser spends its first twenty
-iterations on finding that out. About how much is known of each before: with x = x₀ + z √(w/I), I the Fisher information
-of each parameter by itself and w a weight of all rows, −L/w has a curvature near 1 in every z. And it can be told when
-to stop: where ∂L/∂x is less than `precision` √I, it calls for a step of less than that part of a standard error. (Where
+iterations on finding that out. Tell it before: with x = x₀ + z √(w/I), I about the Fisher information of each parameter
+by itself and w the weight of all rows, −L/w has a curvature near 1 in every z. And it can be told when to
+stop: where ∂L/∂x is less than `precision` √I, it calls for a step of less than that part of a standard error. (Where
 parameters trade with each other, or beside a saddle, the optimum may be further away than that: let it be small.)
 
 The first step would be that of Fisher scoring, ∂L/∂x / I, which from afar is a leap into the unknown: z is shortened so
