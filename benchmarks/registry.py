@@ -21,7 +21,7 @@ def main(here: Path, experiments: list[Experiment], description: str, arguments:
     if asked.command == "write":
         wanted = [one for one in experiments if not one.on_request or results(one).path.exists()]
         shown = [f"## {one.name}\n\n{one.show(results(one))}\n" for one in wanted]
-        (here / "README.md").write_text((here / "intro.md").read_text() + "\n".join(shown))
+        (here / "README.md").write_text("\n".join([(here / "intro.md").read_text(), *shown]))
         return 0
     everything = [one for one in experiments if not one.on_request]
     for one in everything if asked.name == "all" else [by_name[asked.name]]:

@@ -86,8 +86,9 @@ def _introduction(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...
     times = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
     return (
         f"{len(tables)} tables (docs/tables.md says which), of which a random tenth is tested on; means over {times} "
-        "splits, the same for all libraries. Scores are in units of the target's standard deviation in the training "
-        "rows; the target of sgemmProd is a logarithm. Every run is a process of its own with two threads. It is given "
+        "splits, the first of which are the same for all libraries: ranks, gains and ratios are over those that all, "
+        "or both, were tried on. Scores are in units of the target's standard deviation in the training rows; the "
+        "target of sgemmProd is a logarithm. Every run is a process of its own with two threads. It is given "
         "15 minutes of processor time, as wall time depends on who else uses the machine; a run that needs more is "
         "kept as such.\n\n" + circumstances(_ended(runs, tables, libraries))
     )
@@ -199,7 +200,8 @@ def _summary(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) ->
 def _mean_ranks(runs: Runs, tables: list[str], libraries: tuple[str, ...], measure: Measure) -> dict[str, float]:
     ranks: dict[str, list[float]] = {library: [] for library in libraries}
     for table in tables:
-        means = {library: _mean(runs[table, library], measure.key) for library in libraries}
+        splits = min(len(runs[table, library]) for library in libraries)
+        means = {library: _mean(runs[table, library][:splits], measure.key) for library in libraries}
         losses = {k: float("inf") if mean is None else measure.loss(mean) for k, mean in means.items()}
         for library in libraries:
             better = sum(loss < losses[library] for loss in losses.values())

@@ -1,6 +1,6 @@
 """The tables of the paper."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,7 @@ def _name(reading: str, way: str, method: str, **where: Any) -> str:
 # |β| = 11, 99, 189 of |β| + |γ| = 200
 
 
-def synthetic_cells(per_column: bool = True) -> list[Cell]:
+def synthetic_cells(counted: str = "of every column") -> list[Cell]:
     cells = []
     for reading in synthetic.READINGS:
         for D, by_beta in paper.SYNTHETIC.items():
@@ -51,7 +51,7 @@ def synthetic_cells(per_column: bool = True) -> list[Cell]:
                 for way, method in [*(("paper", m) for m in methods), ("stochastic", "odvff")]:
                     if reading == "additive" and way == "paper":
                         continue  # the other reading is the paper's
-                    sizes = Sizes(beta, 200 - beta, _steps(D, beta, method), BATCH, per_column)
+                    sizes = Sizes(beta, 200 - beta, _steps(D, beta, method), BATCH, counted)
                     job = partial(_synthetic, way, method, sizes, reading, D, 50_000)
                     minutes = 2 + D * beta / 100
                     cells.append(Cell(_name(reading, way, method, D=D, beta=beta), job, 1, minutes))
@@ -61,11 +61,11 @@ def synthetic_cells(per_column: bool = True) -> list[Cell]:
 # |β| = 10 and 50 of 100
 
 
-def by_rows_cells(D: int, per_column: bool = True) -> list[Cell]:
+def by_rows_cells(D: int, counted: str = "of every column") -> list[Cell]:
     cells = []
     for reading in synthetic.READINGS:
         for (n, beta), methods in paper.BY_ROWS[D].items():
-            sizes = Sizes(beta, 100 - beta, _steps(D, beta, "odvff"), BATCH, per_column)
+            sizes = Sizes(beta, 100 - beta, _steps(D, beta, "odvff"), BATCH, counted)
             if beta == 10:
                 job = partial(_synthetic, "collapsed", "odvff", sizes, reading, D, n)
                 cells.append(Cell(_name(reading, "collapsed", "odvff", N=n), job, COLLAPSED_RUNS, 0.3))
@@ -96,11 +96,11 @@ BENCHMARK_SIZES = {"kegg_directed": (150, 50), "sgemmProd": (120, 80)}
 BENCHMARK_STEPS, BENCHMARK_BATCH = 10_000, 400
 
 
-def benchmark_cells(per_column: bool = False) -> list[Cell]:
+def benchmark_cells(counted: str = "of all columns together") -> list[Cell]:
     cells = []
     for name in data.SETS:
         gamma, beta = BENCHMARK_SIZES.get(name, (300, 100))
-        sizes = Sizes(beta, gamma, BENCHMARK_STEPS, BENCHMARK_BATCH, per_column)
+        sizes = Sizes(beta, gamma, BENCHMARK_STEPS, BENCHMARK_BATCH, counted)
         for way, method in (
             ("collapsed", "odvff"),
             ("stochastic", "odvff"),
@@ -184,33 +184,33 @@ def show_synthetic(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-def show_by_rows(D: int, results: Results) -> str:
+def show_by_rows(D: int, results: Results, shown: tuple[str, ...] = tuple(NAMES)) -> str:
     parts = []
     for reading in synthetic.READINGS:
         for key, (place, title) in MEASURES.items():
             head = ["N", "\\|β\\|", "method", "paper", "as in the paper", "ours stochastic", "ours collapsed"]
             rows = []
             for (n, beta), methods in paper.BY_ROWS[D].items():
-                rows += _rows_of_methods(results, reading, key, place, n, beta, methods)
+                rows += [row for m, row in _by_method(results, reading, key, place, n, beta, methods) if m in shown]
             parts.append(f"Reading: {reading}. {title} {COUNTED}.\n\n" + markdown(head, rows))
     return "\n\n".join(parts)
 
 
-def _rows_of_methods(
+def _by_method(
     results: Results, reading: str, key: str, place: int, n: int, beta: int, methods: dict[str, tuple[float, ...]]
-) -> list[list[str]]:
-    """SGPR has no minibatches: its run as in the paper is the collapsed one."""
+) -> Iterator[tuple[str, list[str]]]:
+    """Row by row; SGPR has no minibatches: its run as in the paper is the collapsed one."""
     where = {m: {"N": n} if m in ("svgp", "sgpr") else {"N": n, "beta": beta} for m in methods}
     own = {m: results.of(_name(reading, "collapsed" if m == "sgpr" else "paper", m, **where[m])) for m in methods}
     ranks = (
         _ranks({m: values[place] for m, values in methods.items()}, key),
         _ranks({m: _average(runs, key) for m, runs in own.items()}, key),
     )
-    rows = []
     for method, values in methods.items():
         ours = [results.of(_name(reading, "stochastic", method, **where[method]))]
         ours.append(results.of(_name(reading, "collapsed", method, N=n)) if beta == 10 else [])
-        rows.append(
+        yield (
+            method,
             [
                 f"{n:,}",
                 str(beta),
@@ -218,9 +218,8 @@ def _rows_of_methods(
                 f"{values[place]:.3f}{ranks[0][method]}",
                 f"{_cell(own[method], key)}{ranks[1][method]}",
                 *(_cell(runs, key) if method == "odvff" and runs else "" for runs in ours),
-            ]
+            ],
         )
-    return rows
 
 
 METHODS = ("odvff", "odvgp", "svgp")
@@ -247,10 +246,19 @@ def show_benchmark(results: Results) -> str:
     return f"{title}\n\n{markdown(head, rows)}\n\n{notes}"
 
 
-# is |β| of every column, or of all together? the reading that fits the paper, and the other on request
+# what does |β| count? the reading that fits the paper, and the others on request
 SYNTHETIC, BENCHMARK = "|β| = 11, 99, 189 of 200 in D = 2, 4, 8", "the UCI and PMLB sets"
 BY_ROWS = "|β| = 10, 50 of 100, N = 50,000 and 100,000, D = {}"
-OTHER = {True: "; |β| of every column", False: "; |β| of all columns together"}
+
+
+def _otherwise(name: str, what: str, counted: str, cells: Callable[..., list[Cell]], show: Any) -> Experiment:
+    """A table with another reading of |β|: the cells that depend on it."""
+
+    def depend_on_it() -> list[Cell]:
+        return [cell for cell in cells(counted=counted) if "odvff" in cell.name and "collapsed" not in cell.name]
+
+    return Experiment(name, f"{what}; |β| {counted}", depend_on_it, show, on_request=True)
+
 
 TABLES = [
     Experiment("table-synthetic", SYNTHETIC, synthetic_cells, show_synthetic),
@@ -259,28 +267,20 @@ TABLES = [
         for D in (1, 5, 10)
     ),
     Experiment("table-benchmark", BENCHMARK, benchmark_cells, show_benchmark),
-    Experiment(
-        "table-synthetic-total",
-        SYNTHETIC + OTHER[False],
-        partial(synthetic_cells, False),
-        show_synthetic,
-        on_request=True,
-    ),
+    _otherwise("table-synthetic-total", SYNTHETIC, "of all columns together", synthetic_cells, show_synthetic),
     *(
-        Experiment(
-            f"table-{D}d-total",
-            BY_ROWS.format(D) + OTHER[False],
-            partial(by_rows_cells, D, False),
-            partial(show_by_rows, D),
-            on_request=True,
+        _otherwise(
+            f"table-{D}d-{name}",
+            BY_ROWS.format(D),
+            counted,
+            partial(by_rows_cells, D),
+            partial(show_by_rows, D, shown=("odvff",)),
         )
-        for D in (5, 10)
+        for name, counted, Ds in (
+            ("total", "of all columns together", (5, 10)),
+            ("constant-apart", "of every column, its constant apart", (1, 5, 10)),
+        )
+        for D in Ds
     ),
-    Experiment(
-        "table-benchmark-per-column",
-        BENCHMARK + OTHER[True],
-        partial(benchmark_cells, True),
-        show_benchmark,
-        on_request=True,
-    ),
+    _otherwise("table-benchmark-per-column", BENCHMARK, "of every column", benchmark_cells, show_benchmark),
 ]

@@ -10,6 +10,7 @@ All start from the same first look at a sample of the rows, the noise included.
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,12 @@ from benchmarks.synthetic import scores
 from odvff.inference.fit import FitWarning
 from odvff.methods import Options, fit_method
 
+# what |β| may count, and so many harmonics make 2F + 1 functions of each of D columns, at most |β|
+HARMONICS: dict[str, Callable[[int, int], int]] = {
+    "of every column": lambda beta, D: (beta - 1) // 2,
+    "of every column, its constant apart": lambda beta, D: beta // 2,
+    "of all columns together": lambda beta, D: max(1, round((beta / D - 1) / 2)),
+}
 WAYS = ("paper", "stochastic", "collapsed")
 MARGIN = 0.1
 
@@ -31,7 +38,7 @@ class Sizes:
     gamma: int
     steps: int
     batch: int
-    per_column: bool = True  # is |β| of every column, or of all together?
+    counted: str = "of every column"  # a key of HARMONICS
 
 
 def fit_and_score(
@@ -66,11 +73,10 @@ def _predicted(fit: Any, X: Any, block: int = 8192) -> tuple[Any, Any]:
 def _options(way: str, method: str, sizes: Sizes, X: Any, seed: int) -> Options:
     if way == "collapsed":
         return Options(n_beta=sizes.beta + sizes.gamma, seed=seed)
-    beta = sizes.beta if sizes.per_column else sizes.beta / X.shape[1]
     everything = sizes.beta + sizes.gamma
     return Options(
         inference="stochastic",
-        n_harmonics=max(1, round((beta - 1) / 2)),
+        n_harmonics=HARMONICS[sizes.counted](sizes.beta, X.shape[1]),
         completion=way != "paper",
         intervals=_boxes(X, MARGIN if way == "paper" else 0.0),
         n_beta=everything if method == "svgp" else sizes.beta,

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.cells import Results
 from experiments import data, paper, synthetic
 from experiments.tables import TABLES, by_rows_cells, synthetic_cells
-from experiments.ways import Sizes, fit_and_score
+from experiments.ways import HARMONICS, Sizes, fit_and_score
 
 
 def test_every_number_of_the_paper_has_a_cell():
@@ -43,6 +43,15 @@ def test_synthetic_rows_have_the_variance_they_should(reading):
         spread += [*y, *y_test]
     expected = (D if reading == "additive" else 1.0) + synthetic.READINGS[reading] ** 2
     assert np.mean(np.square(spread)) == pytest.approx(expected, rel=0.25)
+
+
+@pytest.mark.parametrize("beta", [4, 10, 11, 50, 99, 189])
+def test_harmonics_are_as_many_as_each_reading_of_the_number_of_functions_has(beta):
+    """2F + 1 functions of a column are |β| or one less, or |β| and the constant; of all columns about |β|."""
+    functions = {counted: 2 * count(beta, 2) + 1 for counted, count in HARMONICS.items()}
+    assert functions["of every column"] in (beta - 1, beta)
+    assert functions["of every column, its constant apart"] in (beta, beta + 1)
+    assert abs(2 * functions["of all columns together"] - beta) <= 2
 
 
 @pytest.mark.parametrize("way", ["paper", "collapsed"])
