@@ -16,6 +16,7 @@ from benchmarks.synthetic import matern32_path
 
 LENGTHSCALE, SMOOTHNESS = 0.1, 1.5
 READINGS = {"product": 0.2, "additive": 0.2**0.5}  # and the standard deviation of their noise
+OF_THE_PAPER = "product"
 WAVES, BLOCK = 4000, 4096
 TEST_ROWS = 1000
 

@@ -49,7 +49,7 @@ def synthetic_cells(counted: str = "of every column") -> list[Cell]:
             cells.append(Cell(_name(reading, "collapsed", "odvff", D=D), job, COLLAPSED_RUNS, 0.3))
             for beta, methods in by_beta.items():
                 for way, method in [*(("paper", m) for m in methods), ("stochastic", "odvff")]:
-                    if reading == "additive" and way == "paper":
+                    if reading != synthetic.OF_THE_PAPER and way == "paper":
                         continue  # the other reading is the paper's
                     sizes = Sizes(beta, 200 - beta, _steps(D, beta, method), BATCH, counted)
                     job = partial(_synthetic, way, method, sizes, reading, D, 50_000)
@@ -73,7 +73,7 @@ def by_rows_cells(D: int, counted: str = "of every column") -> list[Cell]:
                     job = partial(_synthetic, "collapsed", "sgpr", sizes, reading, D, n)
                     cells.append(Cell(_name(reading, "collapsed", "sgpr", N=n), job, COLLAPSED_RUNS, 4.0))
             for way, method in [*(("paper", m) for m in methods if m != "sgpr"), ("stochastic", "odvff")]:
-                if (reading == "additive" and way == "paper") or (method == "svgp" and beta == 50):
+                if (reading != synthetic.OF_THE_PAPER and way == "paper") or (method == "svgp" and beta == 50):
                     continue
                 own = sizes if method == "odvff" else Sizes(beta, 100 - beta, STEPS, BATCH)
                 where = {"N": n} if method == "svgp" else {"N": n, "beta": beta}
@@ -143,8 +143,10 @@ def _ranks(values: dict[str, float | None], key: str = "log_density") -> dict[st
     return {m: f" [{1 + sum(o > goodness[m] for o in goodness.values())}]" if m in goodness else "" for m in values}
 
 
-def _average(runs: list[dict[str, Any]], key: str = "log_density") -> float | None:
-    return _mean(runs, key)[0] if runs else None
+def _on_same_rows(own: dict[str, list[dict[str, Any]]], key: str = "log_density") -> dict[str, float | None]:
+    """Means over the seeds that all methods have, for ranks: seeds differ by more than methods."""
+    n = min((len(runs) for runs in own.values() if runs), default=0)
+    return {m: _mean(runs[:n], key)[0] if runs else None for m, runs in own.items()}
 
 
 NAMES = {"odvff": "ODVFF", "odvgp": "ODVGP", "svgp": "SVGP", "sgpr": "SGPR"}
@@ -155,7 +157,7 @@ MEASURES = {
 }
 
 
-COUNTED = "± standard error (runs) [rank]"
+COUNTED = "± standard error (runs) [rank on the seeds that all have]"
 
 
 def show_synthetic(results: Results) -> str:
@@ -166,17 +168,19 @@ def show_synthetic(results: Results) -> str:
         for D, by_beta in paper.SYNTHETIC.items():
             for beta, methods in by_beta.items():
                 own = {m: results.of(_name(reading, "paper", m, D=D, beta=beta)) for m in methods}
-                ranks = _ranks(dict(methods)), _ranks({m: _average(runs) for m, runs in own.items()})
+                ranks = _ranks(dict(methods)), _ranks(_on_same_rows(own))
                 for method, value in methods.items():
                     ours = [results.of(_name(reading, "stochastic", method, D=D, beta=beta))]
                     ours.append(results.of(_name(reading, "collapsed", "odvff", D=D)) if beta == 11 else [])
+                    if reading != synthetic.OF_THE_PAPER and not any((own[method], *ours)):
+                        continue
                     rows.append(
                         [
                             str(D),
                             str(beta),
                             NAMES[method],
-                            f"{value:.3f}{ranks[0][method]}",
-                            f"{_cell(own[method])}{ranks[1][method]}",
+                            f"{value:.3f}{ranks[0][method]}" if reading == synthetic.OF_THE_PAPER else "",
+                            _cell(own[method]) + ranks[1][method] if reading == synthetic.OF_THE_PAPER else "",
                             *(_cell(runs) if method == "odvff" and runs else "" for runs in ours),
                         ]
                     )
@@ -204,19 +208,21 @@ def _by_method(
     own = {m: results.of(_name(reading, "collapsed" if m == "sgpr" else "paper", m, **where[m])) for m in methods}
     ranks = (
         _ranks({m: values[place] for m, values in methods.items()}, key),
-        _ranks({m: _average(runs, key) for m, runs in own.items()}, key),
+        _ranks(_on_same_rows(own, key), key),
     )
     for method, values in methods.items():
         ours = [results.of(_name(reading, "stochastic", method, **where[method]))]
         ours.append(results.of(_name(reading, "collapsed", method, N=n)) if beta == 10 else [])
+        if reading != synthetic.OF_THE_PAPER and not any((own[method], *ours)):
+            continue
         yield (
             method,
             [
                 f"{n:,}",
                 str(beta),
                 NAMES[method],
-                f"{values[place]:.3f}{ranks[0][method]}",
-                f"{_cell(own[method], key)}{ranks[1][method]}",
+                f"{values[place]:.3f}{ranks[0][method]}" if reading == synthetic.OF_THE_PAPER else "",
+                _cell(own[method], key) + ranks[1][method] if own[method] or reading == synthetic.OF_THE_PAPER else "",
                 *(_cell(runs, key) if method == "odvff" and runs else "" for runs in ours),
             ],
         )
@@ -238,7 +244,7 @@ def show_benchmark(results: Results) -> str:
         if not any((*own.values(), stochastic, collapsed)):
             rows.append([*row, "absent", *[""] * 6])
             continue
-        ranks = _ranks({m: _average(runs) for m, runs in own.items()})
+        ranks = _ranks(_on_same_rows(own))
         row += [f"{_cell(own[m])}{ranks[m]}" for m in METHODS]
         rows.append([*row, _cell(stochastic), *(_cell(collapsed, key) for key in MEASURES)])
     notes = "\n".join(f"- {name}: {one.note}." for name, one in data.SETS.items() if one.note)
