@@ -3,8 +3,10 @@
 A cell has a name, and is run once for every seed. Results are JSON: {cell: {seed: {what was measured}}}.
 """
 
+import fcntl
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -58,12 +60,14 @@ class Results:
         return str(seed) in self._kept.get(cell, {})
 
     def keep(self, cell: str, seed: int, measured: dict[str, Any]) -> None:
-        self._kept = self._read()  # others may run other cells
-        self._kept.setdefault(cell, {})[str(seed)] = measured
         self.path.parent.mkdir(exist_ok=True)
-        new = self.path.with_suffix(".part")
-        new.write_text(_one_run_a_line(self._kept))
-        os.replace(new, self.path)
+        with open(self.path.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # others may run other cells
+            self._kept = self._read()
+            self._kept.setdefault(cell, {})[str(seed)] = measured
+            new = self.path.with_suffix(".part")
+            new.write_text(_one_run_a_line(self._kept))
+            os.replace(new, self.path)
 
 
 def _one_run_a_line(kept: dict[str, dict[str, Any]]) -> str:
@@ -78,26 +82,52 @@ def _one_run_a_line(kept: dict[str, dict[str, Any]]) -> str:
     return "{\n" + ",\n".join(cells) + "\n}\n"
 
 
-def run(experiment: Experiment, results: "Results", repeats: int | None, only: str, say: Callable[[str], None]) -> None:
-    """Run what is missing: first every cell once, then every cell a second time, and so on."""
+def run(experiment: Experiment, results: "Results", repeats: int | None, only: str, say: Callable[[str], None]) -> int:
+    """Run what is missing: first every cell once, then every cell a second time, and so on. How many failed?"""
     cells = [cell for cell in experiment.cells() if only in cell.name]
     todo = list(_missing(cells, repeats, results))
-    left = sum(cell.minutes for cell, _ in todo)
-    say(f"{experiment.name}: {len(todo)} runs to do, about {left:.0f} minutes")
+    planned = [60 * cell.minutes for cell, _ in todo]
+    took, failed = 0.0, 0
+    say(f"{experiment.name}: {len(todo)} runs to do, about {sum(planned) / 60:.0f} minutes")
     for i, (cell, seed) in enumerate(todo, 1):
-        began = time.perf_counter()
-        left -= cell.minutes
+        began, where = time.perf_counter(), f"[{i}/{len(todo)}] {cell.name}, seed {seed}"
         try:
             with one_blas_thread():
-                measured = cell.run(seed)
+                measured = _uninterrupted(cell.run, seed)
         except Unavailable as reason:
-            say(f"[{i}/{len(todo)}] {cell.name}, seed {seed}: absent: {reason}")
+            say(f"{where}: absent: {reason}")
+            planned[i - 1] = 0.0
+            continue
+        except Exception as error:  # one cell that fails should not keep a night's run from the others
+            say(f"{where}: failed: {type(error).__name__}: {error}")
+            planned[i - 1], failed = 0.0, failed + 1
             continue
         seconds = time.perf_counter() - began
         results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1)})
         numbers = ", ".join(f"{k} {v:.4f}" for k, v in measured.items() if isinstance(v, float))
-        time_left = f"{seconds:.0f} s, about {max(left, 0):.0f} minutes left"
-        say(f"[{i}/{len(todo)}] {cell.name}, seed {seed}: {numbers}; {time_left}")
+        took += seconds
+        left = sum(planned[i:]) * took / sum(planned[:i])  # as planned, at the pace so far
+        say(f"{where}: {numbers}; {seconds:.0f} s, about {left / 60:.0f} minutes left")
+    return failed
+
+
+def _uninterrupted(job: Callable[[int], dict[str, Any]], seed: int) -> dict[str, Any]:
+    """What a job gives, unless it was interrupted: a fit that is ended by Ctrl-C returns what it has so far."""
+    interrupted = False
+
+    def note(number: int, frame: Any) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        measured = job(seed)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
+    return measured
 
 
 def _missing(cells: list[Cell], repeats: int | None, results: Results) -> Iterable[tuple[Cell, int]]:

@@ -24,12 +24,21 @@ def main(here: Path, experiments: list[Experiment], description: str, arguments:
         (here / "README.md").write_text("\n".join([(here / "intro.md").read_text(), *shown]))
         return 0
     everything = [one for one in experiments if not one.on_request]
-    for one in everything if asked.name == "all" else [by_name[asked.name]]:
-        if asked.command == "show":
+    chosen = everything if asked.name == "all" else [by_name[asked.name]]
+    if asked.command == "show":
+        for one in chosen:
             print(f"# {one.name}\n\n{one.show(results(one))}\n")
-        else:
-            run(one, results(one), asked.repeats, asked.only, lambda line: print(line, flush=True))
-    return 0
+        return 0
+    try:
+        failed = sum(run(one, results(one), asked.repeats, asked.only, _say) for one in chosen)
+    except KeyboardInterrupt:
+        _say("ended; every finished run is kept, and the same command goes on from here")
+        return 130
+    return 1 if failed else 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
 
 
 def _parser(package: str, description: str, names: list[str]) -> argparse.ArgumentParser:

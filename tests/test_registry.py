@@ -1,8 +1,9 @@
 """Experiments and benchmarks: every run is kept at once, and a later call goes on where the last one ended."""
 
+import contextlib
 import json
+import signal
 
-import pytest
 from benchmarks.cells import Cell, Experiment, Results, Unavailable
 from benchmarks.registry import main
 from experiments.tables import _ranks
@@ -28,8 +29,8 @@ def experiment(*jobs, name="one", **more):
 
 def test_what_was_run_is_kept_and_the_rest_goes_on(tmp_path, capsys):
     first, second = Counter(), Counter(fails_at=1)
-    with pytest.raises(KeyboardInterrupt):
-        main(tmp_path, [experiment(first, second)], "", ["run", "one"])
+    assert main(tmp_path, [experiment(first, second)], "", ["run", "one"]) == 130
+    assert "every finished run is kept" in capsys.readouterr().out
     kept = json.loads((tmp_path / "results" / "one.json").read_text())
     assert {cell: sorted(runs) for cell, runs in kept.items()} == {"cell 0": ["0", "1"], "cell 1": ["0"]}
     again = Counter()
@@ -40,6 +41,30 @@ def test_what_was_run_is_kept_and_the_rest_goes_on(tmp_path, capsys):
     assert again.seeds == [1, 2, 3]
     main(tmp_path, [experiment(first, again)], "", ["show", "one"])
     assert "3 runs" in capsys.readouterr().out
+
+
+def test_what_a_job_gives_after_an_interruption_is_no_result(tmp_path):
+    """Fits end at Ctrl-C with what they have."""
+
+    def ends_early(seed):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return {"value": 0.0}
+
+    later = Counter()
+    assert main(tmp_path, [experiment(ends_early, later)], "", ["run", "one"]) == 130
+    assert later.seeds == []
+    assert Results(tmp_path / "results" / "one.json").of("cell 0") == []
+
+
+def test_a_cell_that_fails_is_told_and_holds_up_nothing(tmp_path, capsys):
+    def fails(seed):
+        raise ValueError("no such number")
+
+    later = Counter()
+    assert main(tmp_path, [experiment(fails, later)], "", ["run", "one", "--repeats", "1"]) == 1
+    assert "cell 0, seed 0: failed: ValueError: no such number" in capsys.readouterr().out
+    assert later.seeds == [0]
 
 
 def test_repeats_are_interleaved(tmp_path):
