@@ -1,7 +1,7 @@
 """Data sets by name: from a folder of Parquet files with the target in the column `y`, else from where they are public.
 
-The folder is `ODVFF_DATA`, or `../shared/data` if it is there. A set that cannot be had is absent, with the reason, and
-is never replaced by another.
+The folder is `ODVFF_DATA` if that is set, else `../shared/data` or `data`, whichever has the file. A set that cannot be
+had is absent, with the reason, and is never replaced by another.
 """
 
 import os
@@ -30,7 +30,9 @@ class DataSet:
 SETS = {
     one.name: one
     for one in (
+        DataSet("3droad"),
         DataSet("3droad_first5000", note="the first 5,000 of 434,874 rows, without the identifier", paper="3droad"),
+        DataSet("airline"),
         DataSet("airline_nyc2013", note="flights out of New York in 2013, not those of 2008", paper="airline"),
         DataSet("bike", uci=275),
         DataSet("kegg_directed", note="a filtered version: 48,827 × 20 instead of 53,413 × 19"),
@@ -107,7 +109,8 @@ def _public(one: DataSet) -> tuple[Any, Any]:
 
             found = ucimlrepo.fetch_ucirepo(id=one.uci).data
             targets = found.targets.to_numpy(dtype=np.float64)
-            return found.features.to_numpy(dtype=np.float64), targets.mean(axis=1)
+            numbers = found.features.select_dtypes("number")  # bike has dates too
+            return numbers.to_numpy(dtype=np.float64), targets.mean(axis=1)
     except Exception as error:  # packages that are not there, and networks
         raise Absent(
             f"{one.name}: no file, and it cannot be fetched ({type(error).__name__}: {str(error)[:100]})"

@@ -1,6 +1,6 @@
 """The tables of the paper."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -38,19 +38,23 @@ def _name(reading: str, way: str, method: str, **where: Any) -> str:
     return " | ".join([reading, way, method, *(f"{key}={value}" for key, value in where.items())])
 
 
+# readings of the synthetic rows: are all methods run as in the paper, or just ours and SGPR?
+Readings = dict[str, bool]
+USUAL: Readings = {"product": True, "additive": False}
+
 # |β| = 11, 99, 189 of |β| + |γ| = 200
 
 
-def synthetic_cells(counted: str = "of every column") -> list[Cell]:
+def synthetic_cells(counted: str = "of every column", readings: Readings = USUAL) -> list[Cell]:
     cells = []
-    for reading in synthetic.READINGS:
+    for reading, all_methods in readings.items():
         for D, by_beta in paper.SYNTHETIC.items():
             job = partial(_synthetic, "collapsed", "odvff", Sizes(0, 0, 0, 0), reading, D, 50_000)
             cells.append(Cell(_name(reading, "collapsed", "odvff", D=D), job, COLLAPSED_RUNS, 0.3))
             for beta, methods in by_beta.items():
                 for way, method in [*(("paper", m) for m in methods), ("stochastic", "odvff")]:
-                    if reading != synthetic.OF_THE_PAPER and way == "paper":
-                        continue  # the other reading is the paper's
+                    if way == "paper" and not all_methods:
+                        continue
                     sizes = Sizes(beta, 200 - beta, _steps(D, beta, method), BATCH, counted)
                     job = partial(_synthetic, way, method, sizes, reading, D, 50_000)
                     minutes = 2 + D * beta / 100
@@ -61,9 +65,9 @@ def synthetic_cells(counted: str = "of every column") -> list[Cell]:
 # |β| = 10 and 50 of 100
 
 
-def by_rows_cells(D: int, counted: str = "of every column") -> list[Cell]:
+def by_rows_cells(D: int, counted: str = "of every column", readings: Readings = USUAL) -> list[Cell]:
     cells = []
-    for reading in synthetic.READINGS:
+    for reading, all_methods in readings.items():
         for (n, beta), methods in paper.BY_ROWS[D].items():
             sizes = Sizes(beta, 100 - beta, _steps(D, beta, "odvff"), BATCH, counted)
             if beta == 10:
@@ -73,7 +77,7 @@ def by_rows_cells(D: int, counted: str = "of every column") -> list[Cell]:
                     job = partial(_synthetic, "collapsed", "sgpr", sizes, reading, D, n)
                     cells.append(Cell(_name(reading, "collapsed", "sgpr", N=n), job, COLLAPSED_RUNS, 4.0))
             for way, method in [*(("paper", m) for m in methods if m != "sgpr"), ("stochastic", "odvff")]:
-                if (reading != synthetic.OF_THE_PAPER and way == "paper") or (method == "svgp" and beta == 50):
+                if (way == "paper" and not all_methods) or (method == "svgp" and beta == 50):
                     continue
                 own = sizes if method == "odvff" else Sizes(beta, 100 - beta, STEPS, BATCH)
                 where = {"N": n} if method == "svgp" else {"N": n, "beta": beta}
@@ -160,9 +164,9 @@ MEASURES = {
 COUNTED = "± standard error (runs) [rank on the seeds that all have]"
 
 
-def show_synthetic(results: Results) -> str:
+def show_synthetic(results: Results, readings: Readings = USUAL) -> str:
     parts = []
-    for reading in synthetic.READINGS:
+    for reading, all_methods in readings.items():
         head = ["D", "\\|β\\|", "method", "paper", "as in the paper", "ours stochastic", "ours collapsed"]
         rows = []
         for D, by_beta in paper.SYNTHETIC.items():
@@ -172,15 +176,15 @@ def show_synthetic(results: Results) -> str:
                 for method, value in methods.items():
                     ours = [results.of(_name(reading, "stochastic", method, D=D, beta=beta))]
                     ours.append(results.of(_name(reading, "collapsed", "odvff", D=D)) if beta == 11 else [])
-                    if reading != synthetic.OF_THE_PAPER and not any((own[method], *ours)):
+                    if not all_methods and method != "odvff":
                         continue
                     rows.append(
                         [
                             str(D),
                             str(beta),
                             NAMES[method],
-                            f"{value:.3f}{ranks[0][method]}" if reading == synthetic.OF_THE_PAPER else "",
-                            _cell(own[method]) + ranks[1][method] if reading == synthetic.OF_THE_PAPER else "",
+                            f"{value:.3f}{ranks[0][method]}" if all_methods else "",
+                            _cell(own[method]) + ranks[1][method] if all_methods else "",
                             *(_cell(runs) if method == "odvff" and runs else "" for runs in ours),
                         ]
                     )
@@ -188,73 +192,93 @@ def show_synthetic(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-def show_by_rows(D: int, results: Results, shown: tuple[str, ...] = tuple(NAMES)) -> str:
+def show_by_rows(D: int, results: Results, shown: tuple[str, ...] = tuple(NAMES), readings: Readings = USUAL) -> str:
     parts = []
-    for reading in synthetic.READINGS:
-        for key, (place, title) in MEASURES.items():
+    for reading, all_methods in readings.items():
+        wanted = [m for m in shown if all_methods or m in ("odvff", "sgpr")]
+        for key, (_, title) in MEASURES.items():
             head = ["N", "\\|β\\|", "method", "paper", "as in the paper", "ours stochastic", "ours collapsed"]
             rows = []
-            for (n, beta), methods in paper.BY_ROWS[D].items():
-                rows += [row for m, row in _by_method(results, reading, key, place, n, beta, methods) if m in shown]
+            for (n, beta), values in paper.BY_ROWS[D].items():
+                theirs, as_there = _beside_the_paper(results, reading, key, n, beta, values)
+                for m in (m for m in wanted if m in values):
+                    beside = [theirs[m] if all_methods else "", as_there[m] if all_methods or m == "sgpr" else ""]
+                    rows.append([f"{n:,}", str(beta), NAMES[m], *beside, *_ours(results, reading, m, key, n, beta)])
             parts.append(f"Reading: {reading}. {title} {COUNTED}.\n\n" + markdown(head, rows))
     return "\n\n".join(parts)
 
 
-def _by_method(
-    results: Results, reading: str, key: str, place: int, n: int, beta: int, methods: dict[str, tuple[float, ...]]
-) -> Iterator[tuple[str, list[str]]]:
-    """Row by row; SGPR has no minibatches: its run as in the paper is the collapsed one."""
-    where = {m: {"N": n} if m in ("svgp", "sgpr") else {"N": n, "beta": beta} for m in methods}
-    own = {m: results.of(_name(reading, "collapsed" if m == "sgpr" else "paper", m, **where[m])) for m in methods}
-    ranks = (
-        _ranks({m: values[place] for m, values in methods.items()}, key),
-        _ranks(_on_same_rows(own, key), key),
+def _beside_the_paper(
+    results: Results, reading: str, key: str, n: int, beta: int, values: dict[str, tuple[float, float, float]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The paper's number of every method, and ours as in the paper, which is the collapsed one for SGPR."""
+    place = MEASURES[key][0]
+    names = {m: _name(reading, "paper", m, N=n, beta=beta) for m in values}
+    names |= {"svgp": _name(reading, "paper", "svgp", N=n), "sgpr": _name(reading, "collapsed", "sgpr", N=n)}
+    own = {m: results.of(names[m]) for m in values}
+    theirs = {m: value[place] for m, value in values.items()}
+    ranks = _ranks(dict(theirs), key), _ranks(_on_same_rows(own, key), key)
+    return (
+        {m: f"{theirs[m]:.3f}{ranks[0][m]}" for m in values},
+        {m: _cell(own[m], key) + ranks[1][m] for m in values},
     )
-    for method, values in methods.items():
-        ours = [results.of(_name(reading, "stochastic", method, **where[method]))]
-        ours.append(results.of(_name(reading, "collapsed", method, N=n)) if beta == 10 else [])
-        if reading != synthetic.OF_THE_PAPER and not any((own[method], *ours)):
-            continue
-        yield (
-            method,
-            [
-                f"{n:,}",
-                str(beta),
-                NAMES[method],
-                f"{values[place]:.3f}{ranks[0][method]}" if reading == synthetic.OF_THE_PAPER else "",
-                _cell(own[method], key) + ranks[1][method] if own[method] or reading == synthetic.OF_THE_PAPER else "",
-                *(_cell(runs, key) if method == "odvff" and runs else "" for runs in ours),
-            ],
-        )
+
+
+def _ours(results: Results, reading: str, method: str, key: str, n: int, beta: int) -> list[str]:
+    """Stochastic and collapsed; the latter chooses its features itself, and stands where it first can."""
+    if method != "odvff":
+        return ["", ""]
+    stochastic = results.of(_name(reading, "stochastic", method, N=n, beta=beta))
+    collapsed = results.of(_name(reading, "collapsed", method, N=n)) if beta == 10 else []
+    return [_cell(runs, key) if runs else "" for runs in (stochastic, collapsed)]
 
 
 METHODS = ("odvff", "odvgp", "svgp")
+# what of the benchmark table: its measure, and its place in the paper's pairs
+BENCHMARK_MEASURES = {"log_density": (0, "Mean test log-likelihood"), "rmse": (1, "RMSE")}
 
 
 def show_benchmark(results: Results) -> str:
-    head = ["data", "paper: ODVFF", "ODVGP", "SVGP", "as in the paper: ODVFF", "ODVGP", "SVGP"]
-    head += ["ours stochastic", "ours collapsed", "RMSE", "coverage"]
-    rows = []
+    tables = (_benchmark_table(results, key, place, title) for key, (place, title) in BENCHMARK_MEASURES.items())
+    notes = "\n".join(f"- {name}: {one.note}." for name, one in data.SETS.items() if one.note)
+    return "\n\n".join([*tables, notes])
+
+
+def _benchmark_table(results: Results, key: str, place: int, title: str) -> str:
+    """A row for each set; ours collapsed over all splits, and on those of the others, which seldom have as many."""
+    head = ["data", "paper: ODVFF", "ODVGP", "SVGP", "as in the paper: ODVFF", "ODVGP", "SVGP", "ours stochastic"]
+    head += [
+        "ours collapsed, same splits",
+        "ours collapsed, all splits",
+        *(["coverage"] if key == "log_density" else []),
+    ]
+    rows, ranked = [], []
     for name, one in data.SETS.items():
-        values = {m: paper.BENCHMARK[one.paper or name][m][0] for m in METHODS}
-        star, theirs = "*" if one.paper else "", _ranks(dict(values))
+        values = {m: paper.BENCHMARK[one.paper or name][m][place] for m in METHODS}
         own = {m: results.of(f"{name} | paper | {m}") for m in METHODS}
         stochastic, collapsed = (results.of(f"{name} | {way} | odvff") for way in ("stochastic", "collapsed"))
-        row = [name, *(f"{values[m]:.3f}{star}{theirs[m]}" for m in METHODS)]
-        if not any((*own.values(), stochastic, collapsed)):
-            rows.append([*row, "absent", *[""] * 6])
+        theirs, ranks = _ranks(dict(values), key), _ranks(_on_same_rows(own, key), key)
+        row = [name, *(f"{values[m]:.{3 - place}f}{'*' if one.paper else ''}{theirs[m]}" for m in METHODS)]
+        if not any((*own.values(), stochastic, collapsed)) and not data.is_here(name):
+            rows.append([*row, "absent", *[""] * (len(head) - len(row) - 1)])
             continue
-        ranks = _ranks(_on_same_rows(own))
-        row += [f"{_cell(own[m])}{ranks[m]}" for m in METHODS]
-        rows.append([*row, _cell(stochastic), *(_cell(collapsed, key) for key in MEASURES)])
-    notes = "\n".join(f"- {name}: {one.note}." for name, one in data.SETS.items() if one.note)
-    title = f"Mean test log-likelihood {COUNTED}, of standardised targets; * is of another set."
-    return f"{title}\n\n{markdown(head, rows)}\n\n{notes}"
+        same = collapsed[: min((len(runs) for runs in own.values() if runs), default=0)]
+        row += [f"{_cell(own[m], key)}{ranks[m]}" for m in METHODS]
+        row += [_cell(runs, key) for runs in (stochastic, same, collapsed)]
+        rows.append([*row, *([_cell(collapsed, "coverage")] if key == "log_density" else [])])
+        if all(ranks.values()):
+            ranked.append([*theirs.values(), *ranks.values()])
+    means = [f"{sum(int(text[2:-1]) for text in column) / len(ranked):.1f}" for column in zip(*ranked, strict=True)]
+    rows.append([f"mean rank on {len(ranked)} sets", *(means or ["–"] * 6), *[""] * (len(head) - 7)])
+    return f"{title} {COUNTED}, of standardised targets; * is of another set.\n\n{markdown(head, rows)}"
 
 
 # what does |β| count? the reading that fits the paper, and the others on request
 SYNTHETIC, BENCHMARK = "|β| = 11, 99, 189 of 200 in D = 2, 4, 8", "the UCI and PMLB sets"
 BY_ROWS = "|β| = 10, 50 of 100, N = 50,000 and 100,000, D = {}"
+
+
+BY_ROWS_D = (1, 5, 10)
 
 
 def _otherwise(name: str, what: str, counted: str, cells: Callable[..., list[Cell]], show: Any) -> Experiment:
@@ -266,27 +290,41 @@ def _otherwise(name: str, what: str, counted: str, cells: Callable[..., list[Cel
     return Experiment(name, f"{what}; |β| {counted}", depend_on_it, show, on_request=True)
 
 
+def _of_other_rows(name: str, what: str, reading: str, cells: Callable[..., list[Cell]], show: Any) -> Experiment:
+    """A table with another reading of the synthetic rows."""
+    readings = {reading: True}
+    return Experiment(
+        name, f"{what}; rows: {reading}", partial(cells, readings=readings), partial(show, readings=readings), True
+    )
+
+
+def _by_rows(D: int) -> tuple[str, Callable[..., list[Cell]], Any]:
+    return BY_ROWS.format(D), partial(by_rows_cells, D), partial(show_by_rows, D)
+
+
+ROWS_OF = {"additive": "additive", "noisy": "product, noise variance 0.2"}
+COUNTED_BY = {"total": "of all columns together", "constant-apart": "of every column, its constant apart"}
 TABLES = [
     Experiment("table-synthetic", SYNTHETIC, synthetic_cells, show_synthetic),
-    *(
-        Experiment(f"table-{D}d", BY_ROWS.format(D), partial(by_rows_cells, D), partial(show_by_rows, D))
-        for D in (1, 5, 10)
-    ),
+    *(Experiment(f"table-{D}d", *_by_rows(D)) for D in BY_ROWS_D),
     Experiment("table-benchmark", BENCHMARK, benchmark_cells, show_benchmark),
-    _otherwise("table-synthetic-total", SYNTHETIC, "of all columns together", synthetic_cells, show_synthetic),
+    _otherwise("table-synthetic-total", SYNTHETIC, COUNTED_BY["total"], synthetic_cells, show_synthetic),
     *(
-        _otherwise(
-            f"table-{D}d-{name}",
-            BY_ROWS.format(D),
-            counted,
-            partial(by_rows_cells, D),
-            partial(show_by_rows, D, shown=("odvff",)),
-        )
-        for name, counted, Ds in (
-            ("total", "of all columns together", (5, 10)),
-            ("constant-apart", "of every column, its constant apart", (1, 5, 10)),
-        )
-        for D in Ds
+        _otherwise(f"table-{D}d-{name}", what, counted, cells, partial(show, shown=("odvff",)))
+        for name, counted in COUNTED_BY.items()
+        for D in BY_ROWS_D
+        for what, cells, show in [_by_rows(D)]
+        if D > 1 or name != "total"
     ),
     _otherwise("table-benchmark-per-column", BENCHMARK, "of every column", benchmark_cells, show_benchmark),
+    *(
+        _of_other_rows(f"table-synthetic-{name}", SYNTHETIC, reading, synthetic_cells, show_synthetic)
+        for name, reading in ROWS_OF.items()
+    ),
+    *(
+        _of_other_rows(f"table-{D}d-{name}", what, reading, cells, show)
+        for name, reading in ROWS_OF.items()
+        for D in BY_ROWS_D
+        for what, cells, show in [_by_rows(D)]
+    ),
 ]
