@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.cells import Cell, Experiment, Results
+from benchmarks.showing import markdown
 from benchmarks.synthetic import scores
 
 from experiments import data, paper
@@ -315,12 +316,14 @@ BANANA = {
 
 
 def show_banana(results: Results) -> str:
-    rows = ["| method | right of the rows it learned from | accuracy in ten folds |", "|" + " --- |" * 3]
-    for method, title in BANANA.items():
-        for run in results.of(method)[:1]:
-            rows.append(f"| {title.replace('|', chr(92) + '|')} | {run['right']:.3f} | {run['accuracy']:.3f} |")
+    rows = [
+        [title.replace("|", "\\|"), f"{run['right']:.3f}", f"{run['accuracy']:.3f}"]
+        for method, title in BANANA.items()
+        for run in results.of(method)[:1]
+    ]
+    table = markdown(["method", "right of the rows it learned from", "accuracy in ten folds"], rows)
     shown = _draw_banana(results) if data.is_here("banana") else f"![figure-banana](pictures/{BANANA_PICTURE}.svg)"
-    return "\n".join(rows) + f"\n\nDotted: the exact boundary.\n\n{shown}"
+    return f"{table}\n\nDotted: the exact boundary.\n\n{shown}"
 
 
 def _draw_banana(results: Results) -> str:
