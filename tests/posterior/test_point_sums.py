@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, Kronecker, Levels, Matern, Separable, Sum, Term
-from odvff.posterior.point_sums import LevelSum, MaternSum, PointSum
+from odvff.posterior.point_sums import MOST_LOOKS, LevelSum, MaternSum, Places, PointSum
 
 places = st.lists(st.sampled_from([-2.0, 0.0, 0.1, 0.3, 0.30000001, 1.0, 7.5, 1e6]), min_size=1, max_size=12)
 
@@ -23,6 +23,28 @@ def test_a_sum_of_maternals_is_that_of_the_matrix(points, at, smoothness, log_le
     a = np.random.default_rng(seed).normal(size=len(g))
     expected = kernel.covariance(x[:, None], g[:, None]) @ a
     assert np.allclose(MaternSum.of(kernel, g, a)(x), expected, rtol=1e-9, atol=1e-9 * np.abs(a).sum())
+
+
+anywhere = st.lists(
+    st.floats(-1e300, 1e300) | st.floats(0, 1) | st.sampled_from([0.0, 0.3, np.nextafter(0.3, 1), 1.0]),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(points=anywhere, at=anywhere)
+def test_places_are_those_of_a_search(points, at):
+    g, x = np.sort(points), np.array([*at, *points])
+    assert np.array_equal(Places.among(g)(x), np.searchsorted(g, x, side="right"))
+
+
+def test_places_need_few_looks_at_points_that_are_spread_and_a_search_at_those_that_crowd():
+    rng = np.random.default_rng(0)
+    spread, crowd = np.sort(rng.uniform(0, 1, 300)), np.sort(rng.lognormal(0, 8, 300))
+    assert Places.among(spread).looks <= MOST_LOOKS < Places.among(crowd).looks
+    for g in (spread, crowd):
+        x = np.concatenate([g, np.nextafter(g, -1), rng.uniform(-1, 2, 1000)])
+        assert np.array_equal(Places.among(g)(x), np.searchsorted(g, x, side="right"))
 
 
 def test_levels_have_a_sum_each():

@@ -5,11 +5,11 @@ A Matérn kernel is e^{−λr} times a polynomial in λr, so the points to the l
     L_k(g) = Σ_{γ_i ≤ g} a_i e^{−λ(g−γ_i)} (λ(g−γ_i))^k,     k = 0 … p,
 
 at the nearest of them, g: over a further distance h = λ(x−g) these become e^{−h} Σ_m C(k,m) h^{k−m} L_m(g). The same
-holds to the right. One search among the sorted points and two exponentials for each row, whatever their number; every
+holds to the right. One look for the nearest points and two exponentials for each row, whatever their number; every
 exponent is negative, so nothing overflows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
 
@@ -24,12 +24,56 @@ from odvff.terms import Sum, Term
 POLYNOMIALS = {1: (1.0,), 2: (1.0, 1.0), 3: (1.0, 1.0, 1 / 3)}
 
 
+BUCKETS_A_POINT, MOST_BUCKETS = 16, 2**14
+MOST_LOOKS = 4  # at points that share a bucket
+
+
+@dataclass(frozen=True)
+class Places:
+    """x ↦ how many of the sorted points are not beyond it: NumPy's `searchsorted` in a tenth of its time.
+
+    Buckets of equal width tell at once which points are in lower ones; then those of its own are looked at in turn.
+    """
+
+    points: Any  # sorted, and at the end infinity, so that there is always a next one
+    scale: float  # buckets in a unit of x
+    first: Any  # how many points are in the buckets before each
+    looks: int  # the most points in any bucket
+
+    @classmethod
+    def among(cls, points: Any) -> "Places":
+        n_buckets = min(BUCKETS_A_POINT * len(points), MOST_BUCKETS)
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = float(np.divide(n_buckets - 1, points[-1] - points[0]))
+        places = cls(np.append(points, np.inf), scale, np.zeros(n_buckets, np.intp), MOST_LOOKS + 1)
+        if not 0 < scale < np.inf:  # all points are one, or as far apart as numbers go
+            return places
+        counts = np.bincount(places._bucket(points), minlength=n_buckets)
+        return replace(places, first=np.cumsum(counts) - counts, looks=int(counts.max()))
+
+    def _bucket(self, x: Any) -> Any:
+        """Never falls as x grows, so a point in a lower bucket is below x."""
+        place = np.clip(x, self.points[0], self.points[-2])
+        place -= self.points[0]
+        place *= self.scale
+        return np.minimum(place, len(self.first) - 1.0, out=place).astype(np.intp)
+
+    def __call__(self, x: Any) -> Any:
+        if self.looks > MOST_LOOKS:
+            return np.searchsorted(self.points[:-1], x, side="right")
+        place = np.take(self.first, self._bucket(x))
+        for _ in range(self.looks):
+            place += x >= np.take(self.points, place)
+        return place
+
+
 @dataclass(frozen=True)
 class MaternSum:
     """x ↦ Σ_i a_i k(γ_i, x), from the states at the sorted points."""
 
     rate: float
     points: Any  # sorted, (M,)
+    places: Places
     left: Any  # coefficients of h^j in e^{−h} Σ_j …, of the points to the left and at each point: (M + 1, s)
     right: Any  # of those to the right; the first row of `left` and the last of `right` are of none
 
@@ -43,18 +87,17 @@ class MaternSum:
         left = np.concatenate([none, _coefficients(_states(a, steps, kernel.order), c)])
         # to the right: the same from the other end, without the point itself, which is to the left
         right = np.concatenate([_coefficients(_states(a[::-1], steps[::-1], kernel.order), c)[::-1], none])
-        return cls(rate, g, left, right)
+        return cls(rate, g, Places.among(g), left, right)
 
     def __call__(self, x: Any) -> Any:
-        place = np.searchsorted(self.points, x, side="right")  # so many points are to the left, or here
+        place = self.places(x)  # so many points are to the left, or here
         total = np.zeros(len(x))
-        last = len(self.points) - 1
-        for coefficients, nearest in (
-            (self.left, self.points[np.maximum(place - 1, 0)]),
-            (self.right, self.points[np.minimum(place, last)]),
-        ):
-            h = self.rate * np.minimum(np.abs(x - nearest), VANISHED / self.rate)
-            here = coefficients[place]
+        for coefficients, nearest in ((self.left, place - 1), (self.right, place)):
+            h = np.take(self.points, nearest, mode="clip")
+            np.abs(np.subtract(x, h, out=h), out=h)
+            np.minimum(h, VANISHED / self.rate, out=h)
+            h *= self.rate
+            here = np.take(coefficients, place, axis=0)  # many times faster than coefficients[place]
             value = here[:, -1].copy()
             for j in range(here.shape[1] - 2, -1, -1):  # Horner's rule
                 value *= h
