@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ class Cell:
     run: Callable[[int], dict[str, Any]]
     repeats: int  # as planned
     minutes: float  # of one run, about
+    absent: bool = False  # its data are not here, and would have to be fetched
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,20 @@ class Results:
     def _read(self) -> dict[str, dict[str, Any]]:
         return json.loads(self.path.read_text()) if self.path.exists() else {}
 
-    def of(self, cell: str) -> list[dict[str, Any]]:
+    def by_seed(self, cell: str) -> dict[int, dict[str, Any]]:
         """All runs of a cell, in the order of their seeds."""
         runs = self._kept.get(cell, {})
-        return [runs[seed] for seed in sorted(runs, key=int)]
+        return {int(seed): runs[seed] for seed in sorted(runs, key=int)}
+
+    def of(self, cell: str) -> list[dict[str, Any]]:
+        return list(self.by_seed(cell).values())
 
     def has(self, cell: str, seed: int) -> bool:
         return str(seed) in self._kept.get(cell, {})
+
+    def again(self) -> "Results":
+        """As they are now: others may have run other cells meanwhile."""
+        return Results(self.path)
 
     def keep(self, cell: str, seed: int, measured: dict[str, Any]) -> None:
         self.path.parent.mkdir(exist_ok=True)
@@ -87,10 +96,14 @@ def run(experiment: Experiment, results: "Results", repeats: int | None, only: s
     cells = [cell for cell in experiment.cells() if only in cell.name]
     todo = list(_missing(cells, repeats, results))
     planned = [60 * cell.minutes for cell, _ in todo]
-    took, failed = 0.0, 0
+    took, failed, code = 0.0, 0, _code()
     say(f"{experiment.name}: {len(todo)} runs to do, about {sum(planned) / 60:.0f} minutes")
     for i, (cell, seed) in enumerate(todo, 1):
         began, where = time.perf_counter(), f"[{i}/{len(todo)}] {cell.name}, seed {seed}"
+        if results.again().has(cell.name, seed):
+            say(f"{where}: somebody else has run it meanwhile")
+            planned[i - 1] = 0.0
+            continue
         try:
             with one_blas_thread():
                 measured = _uninterrupted(cell.run, seed)
@@ -103,12 +116,22 @@ def run(experiment: Experiment, results: "Results", repeats: int | None, only: s
             planned[i - 1], failed = 0.0, failed + 1
             continue
         seconds = time.perf_counter() - began
-        results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1)})
+        results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1), "code": code})
         numbers = ", ".join(f"{k} {v:.4f}" for k, v in measured.items() if isinstance(v, float))
         took += seconds
-        left = sum(planned[i:]) * took / sum(planned[:i])  # as planned, at the pace so far
+        left = sum(planned[i:]) * took / max(sum(planned[:i]), 1e-9)  # as planned, at the pace so far
         say(f"{where}: {numbers}; {seconds:.0f} s, about {left / 60:.0f} minutes left")
     return failed
+
+
+def _code() -> str:
+    """The last commit that changed the package, so that a number can be traced to what made it."""
+    command = ["git", "log", "-1", "--format=%h", "--", "src"]
+    try:
+        found = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return found.stdout.strip() or "unknown"
 
 
 def _uninterrupted(job: Callable[[int], dict[str, Any]], seed: int) -> dict[str, Any]:

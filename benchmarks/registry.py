@@ -58,7 +58,10 @@ def _parser(package: str, description: str, names: list[str]) -> argparse.Argume
 def _done(one: Experiment, results: Results) -> str:
     cells = one.cells()
     runs = {cell.name: min(len(results.of(cell.name)), cell.repeats) for cell in cells}
-    minutes = sum(cell.minutes * (cell.repeats - runs[cell.name]) for cell in cells)
-    total = sum(cell.repeats for cell in cells)
+    here = [cell for cell in cells if not cell.absent or runs[cell.name]]
+    minutes = sum(cell.minutes * (cell.repeats - runs[cell.name]) for cell in here)
+    total = sum(cell.repeats for cell in here)
+    absent = sum(cell.repeats for cell in cells) - total
     left = f"about {minutes / 60:.1f} hours left{', just on request' if one.on_request else ''}"
-    return f"{one.name:20s} {one.what}: {sum(runs.values())} of {total} runs, {left}"
+    missing = f", {absent} of data that are not here" if absent else ""
+    return f"{one.name:20s} {one.what}: {sum(runs.values())} of {total} runs{missing}, {left}"

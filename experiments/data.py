@@ -6,6 +6,7 @@ had is absent, with the reason, and is never replaced by another.
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ class DataSet:
     """A data set of the benchmark table: its file, where else it can be had, and how it differs from the paper's."""
 
     name: str  # in the paper; of the file, if that is another set
-    pmlb: str = ""  # its name in the package pmlb
+    pmlb: str = ""  # its name in the package pmlb, which begins with its number at OpenML
     uci: int | None = None  # its number in the package ucimlrepo
     logarithm: bool = False  # of the target
     note: str = ""
@@ -96,23 +97,45 @@ def _file(name: str) -> Path | None:
     return None
 
 
+@lru_cache(maxsize=1)
 def _public(one: DataSet) -> tuple[Any, Any]:
     """From the packages of the field, which fetch it."""
-    try:
-        if one.pmlb:
-            import pmlb
+    sources = [lambda: _from_pmlb(one.pmlb), lambda: _from_openml(int(one.pmlb.partition("_")[0]))] if one.pmlb else []
+    sources += [lambda: _from_uci(one.uci)] if one.uci is not None else []
+    if not sources:
+        raise Absent(f"{one.name}: no file, and no public source that is known")
+    failures = []
+    for source in sources:
+        try:
+            return source()
+        except Exception as error:  # packages that are not there, and networks
+            failures.append(f"{type(error).__name__}: {str(error)[:100]}")
+    raise Absent(f"{one.name}: no file, and it cannot be fetched ({'; '.join(failures)})")
 
-            X, y = pmlb.fetch_data(one.pmlb, return_X_y=True)
-            return np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        if one.uci is not None:
-            import ucimlrepo
 
-            found = ucimlrepo.fetch_ucirepo(id=one.uci).data
-            targets = found.targets.to_numpy(dtype=np.float64)
-            numbers = found.features.select_dtypes("number")  # bike has dates too
-            return numbers.to_numpy(dtype=np.float64), targets.mean(axis=1)
-    except Exception as error:  # packages that are not there, and networks
-        raise Absent(
-            f"{one.name}: no file, and it cannot be fetched ({type(error).__name__}: {str(error)[:100]})"
-        ) from error
-    raise Absent(f"{one.name}: no file, and no public source that is known")
+def _from_pmlb(name: str) -> tuple[Any, Any]:
+    import pmlb
+
+    X, y = pmlb.fetch_data(name, return_X_y=True)
+    return np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+
+
+def _from_openml(number: int) -> tuple[Any, Any]:
+    """By scikit-learn; labels are counted in the order of the alphabet, as pmlb does."""
+    from sklearn.datasets import fetch_openml
+
+    X, y = fetch_openml(data_id=number, return_X_y=True, as_frame=True, parser="auto")
+    columns = [
+        column if column.dtype.kind in "iuf" else np.unique(column.astype(str), return_inverse=True)[1]
+        for _, column in X.items()
+    ]
+    return np.column_stack(columns).astype(np.float64), np.asarray(y, dtype=np.float64)
+
+
+def _from_uci(number: int) -> tuple[Any, Any]:
+    import ucimlrepo
+
+    found = ucimlrepo.fetch_ucirepo(id=number).data
+    targets = found.targets.to_numpy(dtype=np.float64)
+    numbers = found.features.select_dtypes("number")  # bike has dates too
+    return numbers.to_numpy(dtype=np.float64), targets.mean(axis=1)

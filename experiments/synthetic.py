@@ -18,6 +18,11 @@ from benchmarks.synthetic import matern32_path
 LENGTHSCALE, SMOOTHNESS = 0.1, 1.5
 # and the standard deviation of their noise
 READINGS = {"product": 0.2, "product, noise variance 0.2": 0.2**0.5, "additive": 0.2**0.5}
+TITLES = {
+    "product": "one function of all columns",
+    "product, noise variance 0.2": "one function of all columns, noise variance 0.2",
+    "additive": "a sum of one function for each column, noise variance 0.2",
+}
 WAVES, BLOCK = 4000, 4096
 TEST_ROWS = 1000
 

@@ -1,9 +1,13 @@
 """The registry of the paper: every cell of its tables is there, and what is missing is said."""
 
+import sys
+
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks.cells import Results
 from experiments import data, paper, synthetic
+from experiments.table_text import common_seeds, mean_ranks, ranks, value_text
 from experiments.tables import TABLES, by_rows_cells, synthetic_cells
 from experiments.ways import HARMONICS, Sizes, fit_and_score
 
@@ -28,10 +32,66 @@ def test_tables_are_shown_before_anything_was_run(tmp_path):
         assert "| ODVFF |" in shown or "paper: ODVFF" in shown
 
 
+def test_ranks_say_who_is_best_and_who_cannot_be_told_apart():
+    values = {"odvff": -0.5, "odvgp": -0.4, "sgpr": -0.4004}
+    assert ranks(values) == {"odvff": 3, "odvgp": 1.5, "sgpr": 1.5}
+    assert ranks({"odvff": 0.9, "odvgp": 0.96}, "rmse") == {"odvff": 1, "odvgp": 2}
+
+
+def test_mean_ranks_are_of_the_seeds_that_all_have():
+    first = {0: {"log_density": 0.1}, 1: {"log_density": 0.3}, 2: {"log_density": 9.0}}
+    second = {0: {"log_density": 0.2}, 1: {"log_density": 0.2}}
+    assert common_seeds({"a": first, "b": second, "c": {}}) == [0, 1]
+    assert mean_ranks({"a": first, "b": second, "c": {}}) == {"a": 1.5, "b": 1.5}
+    assert mean_ranks({"a": first, "c": {}}) == {}
+    assert value_text(first) == "3.133 ± 2.934 (3)"
+    assert value_text({}) == "–"
+
+
+def test_splits_are_all_rows_a_tenth_of_them_to_test_on():
+    train, test = data.split(1005, 3)
+    assert len(test) == 100
+    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(1005))
+    assert not np.array_equal(test, data.split(1005, 4)[1])
+
+
 def test_a_set_that_cannot_be_had_is_absent(monkeypatch, tmp_path):
     monkeypatch.setenv("ODVFF_DATA", str(tmp_path))
     with pytest.raises(data.Absent, match="tamilelectric: no file, and no public source"):
         data.load("tamilelectric")
+
+
+def test_a_set_without_a_file_comes_from_where_it_is_public(monkeypatch, tmp_path):
+    """By scikit-learn's fetcher, where pmlb is not installed; labels become numbers."""
+    monkeypatch.setenv("ODVFF_DATA", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "pmlb", None)
+    asked = []
+
+    def fetch(data_id, **options):
+        asked.append(data_id)
+        return pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": pd.Categorical(["x", "z", "x"])}), pd.Series([1.0, 2.0, 3.0])
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    data._public.cache_clear()
+    X, y = data.load("537_houses")
+    data.load("537_houses")
+    data._public.cache_clear()
+    assert asked == [537]
+    assert np.array_equal(X, [[1.5, 0], [2.5, 1], [3.5, 0]])
+    assert np.array_equal(y, [1, 2, 3])
+
+
+def test_a_set_that_nobody_sends_is_absent_with_all_reasons(monkeypatch, tmp_path):
+    monkeypatch.setenv("ODVFF_DATA", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "pmlb", None)
+
+    def fetch(**options):
+        raise OSError("no network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    data._public.cache_clear()
+    with pytest.raises(data.Absent, match=r"344_mv: no file, .*pmlb.*OSError: no network"):
+        data.load("344_mv")
 
 
 @pytest.mark.parametrize("reading", synthetic.READINGS)

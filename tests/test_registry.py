@@ -6,7 +6,6 @@ import signal
 
 from benchmarks.cells import Cell, Experiment, Results, Unavailable
 from benchmarks.registry import main
-from experiments.tables import _ranks
 
 
 class Counter:
@@ -100,11 +99,29 @@ def test_results_have_a_line_for_every_run(tmp_path):
     assert results.path.read_text().count("\n") == 9
 
 
-def test_ranks_say_who_is_best():
-    values = {"odvff": -0.5, "odvgp": -0.4, "svgp": None, "sgpr": -0.40001}
-    assert _ranks(values) == {"odvff": " [3]", "odvgp": " [1]", "svgp": "", "sgpr": " [1]"}
-    assert _ranks({"odvff": 0.9, "odvgp": 0.96}, "coverage") == {"odvff": " [2]", "odvgp": " [1]"}
-    assert _ranks({"odvff": 0.9, "odvgp": 0.96}, "rmse") == {"odvff": " [1]", "odvgp": " [2]"}
+def test_a_result_names_the_code_that_made_it(tmp_path):
+    main(tmp_path, [experiment(Counter())], "", ["run", "one", "--repeats", "1"])
+    (kept,) = Results(tmp_path / "results" / "one.json").of("cell 0")
+    assert kept["code"]
+
+
+def test_what_somebody_else_ran_meanwhile_is_not_run_again(tmp_path, capsys):
+    results, later = Results(tmp_path / "results" / "one.json"), Counter()
+
+    def other(seed):
+        results.keep("cell 1", seed, {"value": 1.0})
+        return {"value": 0.0}
+
+    main(tmp_path, [experiment(other, later)], "", ["run", "one", "--repeats", "1"])
+    assert later.seeds == []
+    assert "cell 1, seed 0: somebody else has run it" in capsys.readouterr().out
+
+
+def test_what_cannot_be_run_here_is_not_counted_as_left(tmp_path, capsys):
+    cells = [Cell("here", Counter(), 2, 30.0), Cell("elsewhere", Counter(), 3, 60.0, absent=True)]
+    one = Experiment("one", "a trial", lambda: cells, lambda results: "")
+    main(tmp_path, [one], "", ["list"])
+    assert "0 of 2 runs, 3 of data that are not here, about 1.0 hours left" in capsys.readouterr().out
 
 
 def test_a_cell_whose_data_cannot_be_had_holds_up_nothing(tmp_path, capsys):
