@@ -97,6 +97,9 @@ def show_synthetic(results: Results, readings: Readings = USUAL) -> str:
             own = {at: results.by_seed(cell_name(reading, "paper", at[1], **w)) for at, w in where.items()}
             found = mean_ranks(own)
             collapsed = results.by_seed(cell_name(reading, "collapsed", "odvff", D=D))
+            if all_methods:
+                sgpr = value_text(results.by_seed(cell_name(reading, "collapsed", "sgpr", D=D)))
+                rows.append([str(D), "–", "SGPR, 200 points", "", sgpr, "", "", ""])
             for (beta, m), w in where.items():
                 if not all_methods and m != "odvff":
                     continue

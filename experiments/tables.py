@@ -53,6 +53,9 @@ def synthetic_cells(counted: str = "of every column", readings: Readings = USUAL
         for D, by_beta in paper.SYNTHETIC.items():
             job = partial(_synthetic, "collapsed", "odvff", Sizes(0, 0, 0, 0), reading, D, 50_000)
             cells.append(Cell(cell_name(reading, "collapsed", "odvff", D=D), job, COLLAPSED_RUNS, 0.3))
+            if all_methods:  # the paper has none here: to compare with
+                job = partial(_synthetic, "collapsed", "sgpr", Sizes(0, 200, 0, 0), reading, D, 50_000)
+                cells.append(Cell(cell_name(reading, "collapsed", "sgpr", D=D), job, 1, 8.0))
             for beta, methods in by_beta.items():
                 for way, method in [*(("paper", m) for m in methods), ("stochastic", "odvff")]:
                     if way == "paper" and not all_methods:
