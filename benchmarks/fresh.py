@@ -44,6 +44,7 @@ def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) ->
     """Run `jobs/JOB.py` in a new process; its last line is JSON. A job tells its own time since `BENCHMARK_BEGAN`."""
     command = [str(python_of(environment)), f"{job}.py", *map(str, arguments)]
     threads = {**{name: str(THREADS) for name in VARIABLES}, "OMP_WAIT_POLICY": "PASSIVE"}
+    where = machine()  # how busy it was before
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
         began = time.time()
         variables = {**os.environ, **threads, "TF_CPP_MIN_LOG_LEVEL": "2", "BENCHMARK_BEGAN": repr(began)}
@@ -60,19 +61,23 @@ def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) ->
     return {
         "wall": seconds,
         "peak_gb": usage.ru_maxrss / 1e6,
-        "machine": machine(),
+        "machine": where,
         **json.loads(printed.splitlines()[-1]),
     }
 
 
 def _wait(pid: int, until: float) -> tuple[int | None, Any]:
     """The exit status of a child and what it used; None if it had to be ended."""
-    while time.time() < until:
-        ended, status, usage = os.wait4(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status), usage
-        time.sleep(0.002)
-    os.kill(pid, 9)
+    try:
+        while time.time() < until:
+            ended, status, usage = os.wait4(pid, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status), usage
+            time.sleep(0.002)
+    except KeyboardInterrupt:
+        os.kill(pid, signal.SIGKILL)
+        raise
+    os.kill(pid, signal.SIGKILL)
     _, _, usage = os.wait4(pid, 0)
     return None, usage
 

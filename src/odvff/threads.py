@@ -63,5 +63,6 @@ def side_by_side(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterat
 
 
 def n_threads() -> int:
-    """As many threads as there are cores, up to eight."""
-    return min(os.cpu_count() or 1, 8)
+    """As many threads as there are cores that this process may use, up to eight."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, 8)
