@@ -1,4 +1,7 @@
-"""Tables of any length, made chunk by chunk: y = Σ_d sin(2π(d+1)x_d)/(d+1) + ε, noise variance 0.2, eight columns."""
+"""Tables of any length, made chunk by chunk: a sum of functions of eight columns, noise variance 0.2.
+
+None of them is periodic, two have a kink, and their detail is of different sizes.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 CHUNK, COLUMNS, NOISE = 2**18, 8, 0.2
+
+
+FUNCTIONS = (
+    lambda x: np.sin(5 * x),
+    lambda x: 2 * np.abs(x - 0.37),
+    lambda x: np.exp(-2 * x),
+    lambda x: np.sin(20 * x**2),
+    lambda x: np.tanh(10 * (x - 0.6)),
+    lambda x: x,
+    lambda x: np.maximum(x - 0.8, 0.0) * 3,
+    lambda x: np.cos(30 * x) / 3,
+)
 
 
 @contextmanager
@@ -26,6 +41,5 @@ def generated(n_rows: int, seed: int) -> Iterator[Path]:
 
 def _chunk(n: int, names: list[str], rng: np.random.Generator) -> pa.Table:
     X = rng.uniform(0, 1, (COLUMNS, n))
-    k = np.arange(1, COLUMNS + 1)[:, None]
-    y = (np.sin(2 * np.pi * k * X) / k).sum(axis=0) + np.sqrt(NOISE) * rng.standard_normal(n)
+    y = sum(f(x) for f, x in zip(FUNCTIONS, X, strict=True)) + np.sqrt(NOISE) * rng.standard_normal(n)
     return pa.table([*X, y], names=names)

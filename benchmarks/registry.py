@@ -48,7 +48,8 @@ def _parser(package: str, description: str, names: list[str]) -> argparse.Argume
     commands.add_parser("write", help=f"write all that there is so far to {package}/README.md")
     for name, text in (("run", "run what is missing; it can be ended at any time"), ("show", "the table so far")):
         command = commands.add_parser(name, help=text)
-        command.add_argument("name", choices=["all", *names])
+        chosen = {"nargs": "?", "default": "all"} if name == "show" else {}
+        command.add_argument("name", choices=["all", *names], **chosen)
         if name == "run":
             command.add_argument("--repeats", type=int, help="so many runs of every cell, instead of what is planned")
             command.add_argument("--only", default="", help="cells whose name holds this")

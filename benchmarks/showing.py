@@ -26,7 +26,9 @@ def short(value: float, digits: int = 3) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return "–"
     text = f"{value:.{digits}g}"
-    return f"{float(text):,.0f}" if "e" in text or abs(value) >= 10 ** (digits - 1) else text
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{float(text):,.0f}"
+    return f"{float(text):.{digits + 5}f}".rstrip("0") if "e" in text else text  # small ones
 
 
 def each(runs: list[dict[str, Any]], *keys: str) -> list[float]:

@@ -5,9 +5,9 @@ from typing import Any
 
 from benchmarks.cells import Cell, Experiment, Results
 from benchmarks.fresh import fresh
-from benchmarks.showing import each, markdown, picture, pyplot, spread
+from benchmarks.showing import circumstances, each, markdown, picture, pyplot, spread
 
-REPEATS = 3
+REPEATS = 2
 MOST_READY = 6000  # features, beyond which a product of ready features takes minutes
 PARTS = {
     "product": "statistics by products",
@@ -46,14 +46,29 @@ def cells(sizes: list[tuple[int, int, int]]) -> list[Cell]:
 def show(name: str, sizes: list[tuple[int, int, int]], results: Results) -> str:
     if not any(results.of(_name(*size)) for size in sizes):
         return "Nothing has been measured yet."
-    rows = []
+    rows, everything = [], []
     for D, F, N in sizes:
         runs = results.of(_name(D, F, N))
-        found = [spread(each(runs, "took", p)) if runs and p in runs[0]["took"] else "–" for p in PARTS]
+        everything += runs
+        found = [_cost(runs, part, N) for part in PARTS]
         rows.append([str(D), str(F), f"{N:,}", f"{D * (2 * F + 3):,}", *found])
-    text = "Seconds, the median of fresh processes and the range; statistics are of all rows in one pass, two threads."
-    picture = _picture(name, sizes, results)
-    return "\n\n".join([text, markdown(["D", "F", "rows", "features", *PARTS.values()], rows), picture])
+    table = markdown(["D", "F", "rows", "features", *PARTS.values()], rows)
+    return "\n\n".join([TEXT, table, _picture(name, sizes, results), circumstances(everything)])
+
+
+TEXT = f"""\
+Microseconds a row for statistics in one pass with two threads, milliseconds for the bound and the Cholesky of a matrix
+of its size with one: the median of fresh processes (least–most). Left out: products of more than {MOST_READY // 4:,}
+features in up to 20 columns, where transforms win by far; transforms in more than 20 columns, where products do; and
+the bound with more than {MOST_READY:,} features."""
+
+
+def _cost(runs: list[dict[str, Any]], part: str, N: int) -> str:
+    if not runs or part not in runs[0]["took"]:
+        return "–"
+    return spread(
+        [seconds * (1e3 if part in ("bound", "cholesky") else 1e6 / N) for seconds in each(runs, "took", part)]
+    )
 
 
 def _picture(name: str, sizes: list[tuple[int, int, int]], results: Results) -> str:

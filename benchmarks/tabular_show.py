@@ -12,7 +12,8 @@ from benchmarks.showing import circumstances, markdown, picture, pyplot, short
 OURS = "odvff"
 CLEAR = 0.01  # difference in mean log density that is worth telling
 
-Runs = dict[tuple[str, str], list[dict[str, Any]]]  # by table and library
+Run = dict[str, Any]
+Runs = dict[tuple[str, str], dict[int, Run]]  # by table and library, and by seed
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,15 @@ def cell_name(table: str, library: str) -> str:
     return f"{table} | {library}"
 
 
-def show(tables: tuple[str, ...], uses: dict[str, str], results: Results) -> str:
-    """All that there is so far; `uses` says how each library was used."""
-    runs = {(table, library): results.of(cell_name(table, library)) for table in tables for library in uses}
+def show(tables: tuple[str, ...], uses: dict[str, str], minutes: int, results: Results) -> str:
+    """All that there is so far; `uses` says how each library was used, for so many minutes at most."""
+    runs = {(table, library): results.by_seed(cell_name(table, library)) for table in tables for library in uses}
     tables = tuple(table for table in tables if any(runs[table, library] for library in uses))
     libraries = tuple(uses)
     if not _ended(runs, tables, libraries):
         return "Nothing has been measured yet."
     parts = [
-        _introduction(runs, tables, libraries),
+        _introduction(runs, tables, libraries, minutes),
         markdown(["library", "how it was used"], [[name, how] for name, how in uses.items()]),
         "**In short.** Mean ranks over the tables that all were tried on (1 is best, who did not end is last), and "
         "geometric means of ratios to ours over the tables that both ended on.",
@@ -68,40 +69,47 @@ def show(tables: tuple[str, ...], uses: dict[str, str], results: Results) -> str
     return "\n\n".join(part for part in parts if part)
 
 
-def _good(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [run for run in runs if "failed" not in run]
+def _good(runs: dict[int, Run]) -> list[Run]:
+    return [run for run in runs.values() if "failed" not in run]
 
 
-def _ended(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) -> list[dict[str, Any]]:
+def _ended(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) -> list[Run]:
     return [run for table in tables for library in libraries for run in _good(runs[table, library])]
 
 
-def _mean(runs: list[dict[str, Any]], key: str) -> float | None:
+def _mean(runs: dict[int, Run], key: str) -> float | None:
     values = [run[key] for run in _good(runs)]
     return fmean(values) if values else None
 
 
-def _introduction(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) -> str:
+def _on_common_splits(runs: Runs, table: str, libraries: tuple[str, ...]) -> dict[str, dict[int, Run]]:
+    """Of all libraries that were tried on a table, the runs on the splits that all of them have."""
+    tried = [set(runs[table, library]) for library in libraries if runs[table, library]]
+    common = set.intersection(*tried) if tried else set()
+    return {k: {seed: run for seed, run in runs[table, k].items() if seed in common} for k in libraries}
+
+
+def _introduction(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], minutes: int) -> str:
     counts = sorted({len(runs[table, library]) for table in tables for library in libraries})
     times = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
     return (
-        f"{len(tables)} tables (docs/tables.md says which), of which a random tenth is tested on; means over {times} "
-        "splits, the first of which are the same for all libraries: ranks, gains and ratios are over those that all, "
-        "or both, were tried on. Scores are in units of the target's standard deviation in the training rows; the "
-        "target of sgemmProd is a logarithm. Every run is a process of its own with two threads. It is given "
-        "15 minutes of processor time, as wall time depends on who else uses the machine; a run that needs more is "
-        "kept as such.\n\n" + circumstances(_ended(runs, tables, libraries))
+        f"{len(tables)} tables (docs/tables.md says which), of which a random tenth is tested on, {times} times. "
+        "Numbers are means over the splits that all libraries tried on a table have; gains and ratios over those that "
+        "both have. Scores are in units of the target's standard deviation in the training rows; the target of "
+        f"sgemmProd is a logarithm. Every run is a process of its own with two threads. It is given {minutes} minutes "
+        "of processor time, as wall time depends on who else uses the machine; a run that needs more is kept as "
+        "such.\n\n" + circumstances(_ended(runs, tables, libraries))
     )
 
 
 # tables
 
 
-def _text(runs: list[dict[str, Any]], value: str) -> str:
+def _text(runs: dict[int, Run], value: str) -> str:
     """A mean, with those runs that it lacks; or why there is none."""
     if not runs:
         return "–"
-    failures = [run["failed"].partition(":")[0] for run in runs if "failed" in run]
+    failures = [run["failed"].partition(":")[0] for run in runs.values() if "failed" in run]
     if len(failures) == len(runs):
         return failures[0]
     return value + (f" ({len(failures)} of {len(runs)} {failures[0]})" if failures else "")
@@ -110,19 +118,14 @@ def _text(runs: list[dict[str, Any]], value: str) -> str:
 def _quality(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], measure: Measure) -> str:
     rows = []
     for table in tables:
-        means = {library: _mean(runs[table, library], measure.key) for library in libraries}
+        common = _on_common_splits(runs, table, libraries)
+        means = {library: _mean(common[library], measure.key) for library in libraries}
         shown = {library: f"{mean:.3f}" for library, mean in means.items() if mean is not None}
-        least = min(measure.loss(float(value)) for value in shown.values())
+        least = min((measure.loss(float(value)) for value in shown.values()), default=0.0)
         bold = {k: f"**{v}**" if measure.loss(float(v)) <= least + 1e-9 else v for k, v in shown.items()}
-        rows.append(
-            [table, _splits(runs, table, libraries), *(_text(runs[table, k], bold.get(k, "")) for k in libraries)]
-        )
+        splits = max(len(common[library]) for library in libraries)
+        rows.append([table, str(splits), *(_text(common[k], bold.get(k, "")) for k in libraries)])
     return markdown(["table", "splits", *libraries], rows)
-
-
-def _splits(runs: Runs, table: str, libraries: tuple[str, ...]) -> str:
-    counts = [len(runs[table, library]) for library in libraries]
-    return f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)}–{max(counts)}"
 
 
 def _ratio(runs: Runs, key: str, table: str, library: str) -> float | None:
@@ -137,8 +140,9 @@ def _gain(runs: Runs, table: str, library: str) -> float | None:
 
 def _pairs(runs: Runs, key: str, table: str, library: str) -> list[tuple[float, float]]:
     """A library's number and ours, of the splits that both ended on."""
-    both = zip(runs[table, library], runs[table, OURS], strict=False)
-    return [(theirs[key], ours[key]) for theirs, ours in both if "failed" not in theirs and "failed" not in ours]
+    theirs, ours = runs[table, library], runs[table, OURS]
+    both = [(theirs[seed], ours[seed]) for seed in theirs if seed in ours]
+    return [(one[key], other[key]) for one, other in both if "failed" not in one and "failed" not in other]
 
 
 def _ratios(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], key: str, unit: str) -> str:
@@ -156,15 +160,15 @@ def _ratios(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], key
 
 
 def _size(runs: Runs, table: str, libraries: tuple[str, ...]) -> str:
-    one = _ended(runs, (table,), libraries)[0]
-    return f"{one['rows']:,} × {one['columns']}"
+    ended = _ended(runs, (table,), libraries)
+    return f"{ended[0]['rows']:,} × {ended[0]['columns']}" if ended else "–"
 
 
 def _memory(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) -> str:
     rows = []
     for table in tables:
         means = {library: _mean(runs[table, library], "peak_gb") for library in libraries}
-        least = min(mean for mean in means.values() if mean is not None)
+        least = min((mean for mean in means.values() if mean is not None), default=None)
         texts = {k: "" if v is None else f"**{v:.2f}**" if v == least else f"{v:.2f}" for k, v in means.items()}
         rows.append([table, *(_text(runs[table, library], texts[library]) for library in libraries)])
     return markdown(["table", *libraries], rows)
@@ -183,7 +187,8 @@ def _summary(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) ->
         for key in RATIOS:
             values = [value for table in tables if (value := _ratio(runs, key, table, library))]
             row.append(short(geometric_mean(values), 2) if values else "–")
-        rows.append([*row, str(sum("failed" in run for table in tables for run in runs[table, library]))])
+        failed = sum("failed" in run for table in tables for run in runs[table, library].values())
+        rows.append([*row, str(failed)])
     names = ["log density", "RMSE", "CRPS", "coverage"]
     head = [
         "library",
@@ -200,8 +205,8 @@ def _summary(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) ->
 def _mean_ranks(runs: Runs, tables: list[str], libraries: tuple[str, ...], measure: Measure) -> dict[str, float]:
     ranks: dict[str, list[float]] = {library: [] for library in libraries}
     for table in tables:
-        splits = min(len(runs[table, library]) for library in libraries)
-        means = {library: _mean(runs[table, library][:splits], measure.key) for library in libraries}
+        common = _on_common_splits(runs, table, libraries)
+        means = {library: _mean(common[library], measure.key) for library in libraries}
         losses = {k: float("inf") if mean is None else measure.loss(mean) for k, mean in means.items()}
         for library in libraries:
             better = sum(loss < losses[library] for loss in losses.values())
@@ -233,16 +238,16 @@ def show_interactions(tables: tuple[str, ...], results: Results) -> str:
     ours = Results(results.path.with_name("tabular.json"))
     rows = []
     for table in tables:
-        runs = _good(results.of(table))
-        if runs:
-            own = _mean(ours.of(cell_name(table, OURS)), "rmse")
-            means = [own, *(_mean(runs, key) for key in ("additive", "free"))]
-            rows.append([table, str(len(runs)), *("–" if mean is None else f"{mean:.3f}" for mean in means)])
+        both = {"theirs": results.by_seed(table), "ours": ours.by_seed(cell_name(table, OURS))}
+        common = sorted(set(both["theirs"]) & set(both["ours"]))
+        theirs, own = ({seed: runs[seed] for seed in common} for runs in both.values())
+        if common:
+            means = [_mean(own, "rmse"), *(_mean(theirs, key) for key in ("additive", "free"))]
+            rows.append([table, str(len(common)), *("–" if mean is None else f"{mean:.3f}" for mean in means)])
     head = ["table", "splits", OURS, "LightGBM, trees of one column", "LightGBM"]
     return (
         "RMSE of LightGBM's model of the mean as it is, and with trees that see one column each, so that it is a sum "
-        "of effects of single columns; all else is the same. Ours has pairs too; its means are over all its splits.\n\n"
-        + markdown(head, rows)
+        "of effects of single columns; all else is the same. Ours has pairs too.\n\n" + markdown(head, rows)
     )
 
 
@@ -250,7 +255,7 @@ def _not_ended(runs: Runs) -> str:
     """Every run that failed, by what it said."""
     lines = []
     for (table, library), of_cell in runs.items():
-        for seed, run in enumerate(of_cell):
+        for seed, run in of_cell.items():
             if "failed" in run:
                 worked = f" ({run['processor']} s of processor time)" if "processor" in run else ""
                 lines.append(f"- {library} on {table}, split {seed}: {run['failed']}{worked}.")

@@ -137,6 +137,15 @@ def _race(results: Results, D: int, way: str, n_harmonics: str) -> list[list[str
     return [[str(D), way, *shown, spread(gaps, 2), *_against(fastest, earliest)]]
 
 
+def ratios_and_gaps(results: Results, D: int, n_harmonics: str) -> tuple[list[float], list[float]]:
+    """With cooled rates: how many times as long the fastest other takes, and what we lack of the true process."""
+    peers, own = targets_and_peers(results, D, "cooled"), _curves(results, _our_name(n_harmonics, "default", D))
+    true = results.by_seed(f"oracle | D={D}")
+    seeds = [seed for seed in peers if seed in own and seed in true]
+    ratios = [_fastest_to(*peers[seed]) / _fastest_to(peers[seed][0], [own[seed]]) for seed in seeds]
+    return ratios, [own[seed][-1]["log_density"] - true[seed]["log_density"] for seed in seeds]
+
+
 def targets_and_peers(results: Results, D: int, way: str) -> dict[int, tuple[float, list[Curve]]]:
     """Of every seed that all SVGPs have: the best they reach, and the curves of all who might reach it sooner."""
     by_library = [_curves(results, _svgp_name(library, way, D)) for library in SVGP]

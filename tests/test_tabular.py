@@ -30,7 +30,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     }
     path = tmp_path / "tabular.json"
     path.write_text(json.dumps(kept))
-    return show(("waves", "never measured"), USES, Results(path))
+    return show(("waves", "never measured"), USES, 10, Results(path))
 
 
 def test_best_is_bold_and_missing_runs_are_told(shown: str) -> None:

@@ -1,0 +1,73 @@
+"""What is asked of speed, what was measured, and whether that holds: from the results of all benchmarks."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+
+from benchmarks import limits, prediction, rows, time_to_quality
+from benchmarks.cells import Experiment, Results
+from benchmarks.showing import each, markdown, short
+
+Claim = tuple[str, str, str, bool]  # what is measured, what is asked, what was found, whether it holds
+
+
+def show(results: Results) -> str:
+    """Medians of what has been measured."""
+    found = list(_claims(results.path.parent))
+    shown = [[what, asked, measured, "yes" if holds else "**no**"] for what, asked, measured, holds in found]
+    return markdown(["what", "asked for", "measured", "holds"], shown)
+
+
+def _claims(folder: Path) -> Iterable[Claim]:
+    def of(name: str) -> Results:
+        return Results(folder / f"{name}.json")
+
+    yield from _race(of("time-to-quality"))
+    yield from _streamed(of("rows"))
+    yield from _limits(of("limits"))
+    for name in ("odvff, 10 harmonics", "odvff, 10 harmonics, no points for the mean"):
+        if rates := prediction.rates(of("prediction"), name, "both"):
+            what = f"rows a second with standard deviations, D = 10: {name}"
+            yield what, "≥ 500,000", f"{1e3 * median(rates):,.0f}", median(rates) >= 500
+    if runs := of("start-up").of("odvff"):
+        imported, whole = (median(each(runs, key)) for key in ("imported", "total"))
+        yield "`import odvff`, from the start of the process", "< 0.3 s", f"{imported:.2f} s", imported < 0.3
+        yield "1,000 × 5 rows fitted, from the start of the process", "< 1 s", f"{whole:.2f} s", whole < 1
+
+
+def _race(results: Results) -> Iterable[Claim]:
+    for D in (5, 10):
+        for n_harmonics, title in (("default", "default arguments"), ("40", "40 harmonics")):
+            ratios, gaps = time_to_quality.ratios_and_gaps(results, D, n_harmonics)
+            if ratios:
+                what = f"D = {D}, {title}: times faster to the quality of the best SVGP after 8000 steps"
+                yield what, "≥ 60", short(median(ratios), 2), median(ratios) >= 60
+                what = f"D = {D}, {title}: log-likelihood below the true process"
+                yield what, "≤ 0.005", short(-median(gaps), 2), -median(gaps) <= 0.005
+
+
+def _streamed(results: Results) -> Iterable[Claim]:
+    many, few = rows.rate(results, 10**8), rows.rate(results, 10**6)
+    if many and few:
+        peak = median(each(results.of(f"{rows.OURS} | N={10**8}"), "peak_gb"))
+        yield "memory of a fit to 100,000,000 × 8 rows", "< 2 GB", f"{peak:.2f} GB", peak < 2
+        share = 100 * many / few
+        yield "its rows a second, of those of 1,000,000 rows", "≥ 70 %", f"{share:.0f} %", share >= 70
+
+
+def _limits(results: Results) -> Iterable[Claim]:
+    for name, where, ours, limit, asked in limits.PAIRS:
+        runs = results.of(name)
+        if runs and asked:
+            times = median([a / b for a, b in zip(each(runs, "took", ours), each(runs, "took", limit), strict=True)])
+            if ours == "bound":
+                yield f"{name}: Choleskys of its size", "≤ 4", f"{times:.1f}", times <= 4
+            else:
+                bar = 50 if ours == "product" else 60
+                of = "ΦᵀΦ" if ours == "product" else "FINUFFT"
+                yield f"{name}: of the rate of {of}", f"≥ {bar} %", f"{100 / times:.0f} %", 100 / times >= bar
+        if ours == "product" and (share := limits.share_of_dgemm(results, name, where)):
+            yield f"{name}: of the rate of a square product", "≥ 50 %", f"{share:.0f} %", share >= 50
+
+
+ASKED = [Experiment("asked", "what is asked, and whether it holds", list, show)]
