@@ -1,4 +1,4 @@
-"""Which engine is cheaper, by a model with measured constants (`python -m benchmarks run engines` measures them)."""
+"""Which engine is cheaper, by a model with measured constants (`python -m benchmarks run columns` and `harmonics`)."""
 
 from collections.abc import Callable
 from typing import Any
