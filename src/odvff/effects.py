@@ -118,14 +118,22 @@ def centre_of(q: Posterior, X: Any, weights: Any | None) -> Centre:
     gamma: list[Any] = []
     variances = []
     for p, part in enumerate(parts):
-        psi, by_gamma, first, second = 0.0, 0.0, 0.0, 0.0
+        phi: Any = 0.0
+        by_gamma, first, second = 0.0, 0.0, 0.0
         for x, share in blocks:
-            pieces = list(_pieces(q, pairs, parts, p, x))
             own, by_pairs = _by_gamma(q, pairs, parts, p, x)
-            effect = _mean_of(q, pieces) + own + by_pairs
+            effect = own + by_pairs
+            if part.shared:
+                effect = effect + _mean_of(q, [_apart(q, pairs, parts, p, x)])
+            else:  # ψ is linear in φ: its mean takes one solution for all rows
+                cross = part.cross(x)
+                effect = effect + q.weights[q.factor.slices[part.term]] @ cross
+                effect = effect + _mean_of(q, list(_of_pairs(q, pairs, parts, p, x)))
+                phi = phi + cross @ share
             first, second = first + float(effect @ share), second + float(effect**2 @ share)
-            psi, by_gamma = psi + pieces[0][1] @ share, by_gamma + own @ share
-        features.append(np.concatenate(pairs[p].features) if part.shared else psi)
+            by_gamma = by_gamma + own @ share
+        own_block = q.factor.blocks[part.term]
+        features.append(np.concatenate(pairs[p].features) if part.shared else own_block.solve(phi[:, None])[:, 0])
         gamma.append(np.concatenate(pairs[p].gamma) if part.shared else np.reshape(by_gamma, 1))
         variances.append(max(second - first**2, 0.0))
     return Centre(tuple(features), tuple(gamma), np.array(variances))
@@ -195,11 +203,24 @@ def _pieces(
     """Where features stand among all and what they are at rows X: own ones, then those of the pairs of a column."""
     part = parts[p]
     if part.shared:
-        apart = [_side(q, part, side, X) - pairs[p].features[side][:, None] for side in (0, 1)]
-        yield q.factor.slices[part.term], row_products(apart)
+        yield _apart(q, pairs, parts, p, X)
         return
     yield q.factor.slices[part.term], q.factor.blocks[part.term].solve(part.cross(X))
-    for other, side in part.pairs:
+    yield from _of_pairs(q, pairs, parts, p, X)
+
+
+def _apart(q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any) -> tuple[slice, Any]:
+    """Of a shared pair: (α − ᾱ) ⊗ (β − β̄)."""
+    part = parts[p]
+    apart = [_side(q, part, side, X) - pairs[p].features[side][:, None] for side in (0, 1)]
+    return q.factor.slices[part.term], row_products(apart)
+
+
+def _of_pairs(
+    q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any
+) -> Iterator[tuple[slice, Any]]:
+    """What belongs to a column of the pairs that it is in: (α − ᾱ) ⊗ β̄, or the other way round."""
+    for other, side in parts[p].pairs:
         pair, means = parts[other], pairs[other].features
         both = [np.repeat(mean[:, None], len(X), axis=1) for mean in means]
         both[side] = _side(q, pair, side, X) - means[side][:, None]
@@ -238,4 +259,4 @@ def _side_by_gamma(q: Posterior, part: Part, side: int, X: Any) -> Any:
 
 
 def _mean_of(q: Posterior, pieces: list[tuple[slice, Any]]) -> Any:
-    return sum(q.whitened_weights[s] @ piece for s, piece in pieces)
+    return sum((q.whitened_weights[s] @ piece for s, piece in pieces), start=0.0)

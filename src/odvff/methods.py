@@ -34,7 +34,7 @@ from odvff.inference import (
     optimal_posterior,
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
-from odvff.inference.harmonics import adjust_harmonics
+from odvff.inference.harmonics import MOST_OF_ALL, adjust_harmonics
 from odvff.inference.inducing import gain_of_a_sample
 from odvff.inference.interactions import LADDER, Interactions, Pair, choose_pairs
 from odvff.journal import Journal, NoJournal
@@ -42,7 +42,7 @@ from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
 from odvff.progress import Progress, Step, silent
 from odvff.rows import MemoryRows, RowSource
-from odvff.statistics import collect
+from odvff.statistics import Statistics, collect
 from odvff.statistics.resumable import collect_rows
 from odvff.terms import Sum, Term
 from odvff.threads import one_blas_thread
@@ -233,6 +233,7 @@ class _Problem:
         self.rows, self.design, self.options, self.progress, self.journal = rows, design, options, progress, journal
         self.likelihood, self.label_noise = likelihood, label_noise
         self.pseudo_target = pseudo_target or (lambda y: y)
+        self._statistics: Statistics | None = None  # of all rows and the terms chosen, if they are there already
         self._noise: float | None = None  # where a first look found the kernels of the terms
         self._level = 0.0  # of f, where targets are on another scale
 
@@ -282,12 +283,14 @@ class _Problem:
             if self.likelihood is not None:
                 terms = self._started(terms)[0]
             return Sum((*terms, *found.terms)), [found.report] if pairs else []
-        X, y, weights = self._sample(PROBE_ROWS)
+        X, y, weights = self._sample(MOST_OF_ALL * PROBE_ROWS if self._are_few() else PROBE_ROWS)
         self.progress(Step("choosing harmonics", 0, unit="tries"))
         chosen = choose_harmonics(
             self._terms(START_HARMONICS), X, y, weights=weights, least_noise=self.label_noise, seed=self.options.seed
         )
         terms, self._noise, report = chosen.terms, chosen.fit.noise, [chosen.report]
+        if self.likelihood is None and self._are_few():
+            self._statistics = chosen.statistics
         if pairs:
             rows = self._shuffled((X, y, weights))
             found = self._interactions(chosen.fit, rows, pairs, most, LADDER)
@@ -295,7 +298,12 @@ class _Problem:
         if found.terms:
             chosen = adjust_harmonics(Sum((*terms, *found.terms)), found.noise, rows, least_noise=self.label_noise)
             terms, self._noise, report[0] = chosen.terms, chosen.fit.noise, chosen.report
+            self._statistics = None
         return self._with_level(terms), report
+
+    def _are_few(self) -> bool:
+        """So few rows that harmonics are chosen by a look at all of them."""
+        return self.rows.n_rows <= MOST_OF_ALL * PROBE_ROWS
 
     def _pairs(self) -> tuple[list[Pair], int | None]:
         """Pairs of columns that may act together, and how many of them to choose; None is all."""
@@ -345,7 +353,9 @@ class _Problem:
         return greedy_points(terms, X, n, seed=self.options.seed) if n else np.zeros((0, X.shape[1]))
 
     def collapsed(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
-        statistics = collect_rows(terms, self.rows, self.journal, self.progress)
+        statistics = self._statistics
+        if statistics is None:
+            statistics = collect_rows(terms, self.rows, self.journal, self.progress)
         fit = fit_collapsed(
             terms,
             statistics,

@@ -17,10 +17,11 @@ import numpy as np
 from odvff.checks import matrix, vector
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.inference.fit import Fit, fit_quietly
-from odvff.statistics import collect
+from odvff.statistics import Statistics, collect
 from odvff.terms import Sum, Term
 
 SAMPLE_ROWS, MANY_ROWS, RESIDUAL_ROWS, ROUNDS = 4000, 40_000, 1000, 3
+MOST_OF_ALL = 2  # times as many rows are taken as they are: their statistics may do for the fit itself
 LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 PROBE, PROBE_PAIR = {1: 64, 2: 48, 3: 32}, 8  # by the number of columns
 PROBE_MANY = 24
@@ -37,6 +38,7 @@ class Harmonics:
     terms: Sum
     fit: Fit  # in which the kernels of the terms were found, with the harmonics before
     report: str
+    statistics: Statistics | None = None  # of all rows, if that fit was to all of them and these are its harmonics
 
 
 def choose_harmonics(
@@ -65,26 +67,26 @@ def choose_harmonics(
     max_features = _most_features(len(X)) if max_features is None else max_features
     tolerance = _strict(tolerance, len(X))
     order = np.random.default_rng(seed).permutation(len(X))
-    few, many = (
-        (X[rows], y[rows], None if weights is None else weights[rows])
-        for rows in (order[:SAMPLE_ROWS], order[:MANY_ROWS])
-    )
+    some = slice(None) if len(X) <= MOST_OF_ALL * MANY_ROWS else order[:MANY_ROWS]
+    few, many = ((X[rows], y[rows], None if weights is None else weights[rows]) for rows in (order[:SAMPLE_ROWS], some))
     most = _limits(terms, max_features, max_harmonics)
     probe = PROBE.get(sum(_harmonics(t) > 0 for t in terms), PROBE_MANY)
     terms = Sum(tuple(_with(t, min(most[_columns(t)], PROBE_PAIR if _columns(t) > 1 else probe)) for t in terms))
     limited: list[str] = []
     noise: float | None = None
     for _ in range(ROUNDS if len(X) <= SAMPLE_ROWS else 1):  # or the larger sample says how many more
-        fit = _fitted(terms, few, noise)
+        fit, _ = _fitted(terms, few, noise)
         wanted, limited = _wanted(fit, few, tolerance, most, least_noise)
         more = [_harmonics(new) > _harmonics(old) for new, old in zip(wanted, terms, strict=True)]
         terms, noise = wanted, fit.noise
         if not any(more):
             break
-    if len(X) > SAMPLE_ROWS:
-        fit = _grown(terms, fit.noise, many, most, max_features)
-        terms, limited = _wanted(fit, many, tolerance, most, least_noise)
-    return Harmonics(terms, fit, _report(terms, limited))
+    if len(X) <= SAMPLE_ROWS:
+        return Harmonics(terms, fit, _report(terms, limited))
+    fit, statistics = _grown(terms, fit.noise, many, most, max_features)
+    terms, limited = _wanted(fit, many, tolerance, most, least_noise)
+    same = len(many[0]) == len(X) and all(a.features == b.features for a, b in zip(terms, fit.terms, strict=True))
+    return Harmonics(terms, fit, _report(terms, limited), statistics if same else None)
 
 
 def adjust_harmonics(terms: Sum, noise: float, rows: tuple[Any, Any, Any], *, least_noise: float = 0.0) -> Harmonics:
@@ -93,7 +95,7 @@ def adjust_harmonics(terms: Sum, noise: float, rows: tuple[Any, Any, Any], *, le
     These took variance from the noise, so that finer detail of the others stands out of it. It takes one fit to rows
     (X, y, weights), which starts at the kernels of the terms.
     """
-    fit = _fitted(terms, rows, noise, max_iter=15)
+    fit, _ = _fitted(terms, rows, noise, max_iter=15)
     joint = sum(term.Kuu().size for term in terms if _columns(term) > 1)
     limit = _most_features(len(rows[0]))
     most = _limits(terms, max(limit - joint, min(limit, LEFT)), MOST_HARMONICS)
@@ -106,24 +108,27 @@ def _strict(tolerance: float, n_rows: int) -> float:
     return FINER * tolerance if n_rows > SAMPLE_ROWS else tolerance
 
 
-def _grown(terms: Sum, noise: float, rows: tuple[Any, Any, Any], limit: dict[int, int], max_features: int) -> Fit:
+def _grown(
+    terms: Sum, noise: float, rows: tuple[Any, Any, Any], limit: dict[int, int], max_features: int
+) -> tuple[Fit, Statistics]:
     """The fit to many rows with twice, four times, … as many harmonics, as long as the bound rises by it."""
-    best = _fitted(terms, rows, noise)
+    best, statistics = _fitted(terms, rows, noise)
     weight = len(rows[1]) if rows[2] is None else rows[2].sum()
     while True:
         pairs = [(t, min(2 * _harmonics(t), limit[_columns(t)])) for t in best.terms]
         more = Sum(tuple(_with(t, n) if n > _harmonics(t) else t for t, n in pairs))
         if more.Kuu().size > max_features or more.Kuu().size == best.terms.Kuu().size:
-            return best
-        candidate = _fitted(more, rows, best.noise)
+            return best, statistics
+        candidate, more_statistics = _fitted(more, rows, best.noise)
         if not candidate.bound > best.bound + GAIN * weight:
-            return best
-        best = candidate
+            return best, statistics
+        best, statistics = candidate, more_statistics
 
 
-def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None, max_iter: int = 50) -> Fit:
+def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None, max_iter: int = 50) -> tuple[Fit, Statistics]:
     statistics = collect(terms, [rows])
-    return fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=max_iter, noise=noise)
+    fit = fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=max_iter, noise=noise)
+    return fit, statistics
 
 
 def _wanted(
