@@ -33,6 +33,7 @@ WAYS = ["paper", "as in the paper", "ours stochastic", "ours collapsed, same see
 # how good a value is: the larger the better
 GOODNESS: dict[str, Callable[[float], float]] = {"log_density": lambda value: value, "rmse": lambda value: -value}
 TIE = 1e-3
+PER_COLUMN = "table-benchmark-per-column"
 
 
 def cell_name(reading: str, way: str, method: str, **where: Any) -> str:
@@ -168,7 +169,9 @@ def show_benchmark(results: Results) -> str:
 def _benchmark_table(results: Results, key: str) -> str:
     """A row for each set; ours collapsed over all splits, and on those of the others, which seldom have as many."""
     place, title = MEASURES[key]
-    head = ["data", "paper: ODVFF", "ODVGP", "SVGP", "as in the paper: ODVFF", "ODVGP", "SVGP", "ours stochastic"]
+    per_column = Results(results.path.with_name(f"{PER_COLUMN}.json"))
+    head = ["data", "paper: ODVFF", "ODVGP", "SVGP", "as in the paper: ODVFF", "ODVGP", "SVGP"]
+    head += ["ODVFF, \\|β\\| of every column", "ours stochastic"]
     head += ["ours collapsed, same splits", "ours collapsed, all splits"]
     head += ["coverage"] if key == "log_density" else []
     rows, found = [], []
@@ -182,6 +185,7 @@ def _benchmark_table(results: Results, key: str) -> str:
             rows.append([*row, "absent", *[""] * (len(head) - len(row) - 1)])
             continue
         row += [f"{value_text(own[m], key)}{rank_text(ours.get(m))}" for m in RANKED]
+        row.append(value_text(per_column.by_seed(f"{name} | paper | odvff"), key))
         row += [value_text(runs, key) for runs in (stochastic, at(collapsed, common_seeds(own)), collapsed)]
         rows.append([*row, *([value_text(collapsed, "coverage")] if key == "log_density" else [])])
         if len(ours) == len(RANKED) and not one.paper:
@@ -194,7 +198,7 @@ def _benchmark_table(results: Results, key: str) -> str:
 
 
 def show_per_column(results: Results) -> str:
-    """ODVFF as in the paper with |β| functions of every column, beside |β| of all columns together."""
+    """ODVFF with |β| functions of every column, beside |β| of all columns together."""
     together = Results(results.path.with_name("table-benchmark.json"))
     rows = []
     for name, one in data.SETS.items():

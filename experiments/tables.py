@@ -8,6 +8,7 @@ from benchmarks.cells import Cell, Experiment
 
 from experiments import data, paper, synthetic
 from experiments.table_text import (
+    PER_COLUMN,
     USUAL,
     Readings,
     cell_name,
@@ -184,7 +185,7 @@ TABLES = [
         for what, cells, show in [_by_rows(D)]
         if D > 1 or name != "total"
     ),
-    _otherwise("table-benchmark-per-column", BENCHMARK, "of every column", benchmark_cells, show_per_column),
+    _otherwise(PER_COLUMN, BENCHMARK, "of every column", benchmark_cells, show_per_column),
     *(
         _of_other_rows(f"table-synthetic-{name}", SYNTHETIC, reading, synthetic_cells, show_synthetic)
         for name, reading in ROWS_OF.items()
