@@ -34,7 +34,7 @@ from odvff.inference import (
     optimal_posterior,
 )
 from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
-from odvff.inference.harmonics import MOST_OF_ALL, adjust_harmonics
+from odvff.inference.harmonics import ALL_ROWS, adjust_harmonics
 from odvff.inference.inducing import gain_of_a_sample
 from odvff.inference.interactions import LADDER, Interactions, Pair, choose_pairs
 from odvff.journal import Journal, NoJournal
@@ -283,7 +283,7 @@ class _Problem:
             if self.likelihood is not None:
                 terms = self._started(terms)[0]
             return Sum((*terms, *found.terms)), [found.report] if pairs else []
-        X, y, weights = self._sample(MOST_OF_ALL * PROBE_ROWS if self._are_few() else PROBE_ROWS)
+        X, y, weights = self._sample(ALL_ROWS if self._are_few() else PROBE_ROWS)
         self.progress(Step("choosing harmonics", 0, unit="tries"))
         chosen = choose_harmonics(
             self._terms(START_HARMONICS), X, y, weights=weights, least_noise=self.label_noise, seed=self.options.seed
@@ -303,7 +303,7 @@ class _Problem:
 
     def _are_few(self) -> bool:
         """So few rows that harmonics are chosen by a look at all of them."""
-        return self.rows.n_rows <= MOST_OF_ALL * PROBE_ROWS
+        return self.rows.n_rows <= ALL_ROWS
 
     def _pairs(self) -> tuple[list[Pair], int | None]:
         """Pairs of columns that may act together, and how many of them to choose; None is all."""

@@ -44,6 +44,51 @@ def test_limits_are_kept_and_said():
     assert "2 × 2 for pair" in choose_harmonics([Term(*pair, [0, 1], "pair")], X[:300], y[:300]).report
 
 
+@pytest.mark.parametrize("n_rows", [6000, 60_000])
+def test_the_order_of_rows_does_not_matter(n_rows):
+    """What features leave out is largest at the edges of the box, where the first rows of a sorted table are."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (n_rows, 2))
+    y = np.sin(6 * X).sum(axis=1) + 0.4 * rng.standard_normal(n_rows)
+    terms = [Term(Matern(1.5), Fourier(5, (0, 1)), [d]) for d in range(2)]
+    orders = [np.arange(n_rows), np.argsort(X[:, 0]), np.argsort(np.abs(X[:, 1] - 0.5))]
+    chosen = [[t.features.n_harmonics for t in choose_harmonics(terms, X[o], y[o]).terms] for o in orders]
+    assert all(0.5 <= n / chosen[0][0] <= 2 for one in chosen for n in one)
+
+
+def test_rows_that_count_for_nothing_may_come_first():
+    X, y = additive_data(np.random.default_rng(3), 6000, 1)
+    weights = np.ones(len(X))
+    weights[:1500] = 0
+    assert choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, weights=weights).terms
+
+
+def test_rows_far_outside_the_box_call_for_no_harmonics():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (3000, 1))
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(3000)
+    terms = [Term(Matern(1.5), Fourier(5, (0, 1)), [0])]
+    usual = choose_harmonics(terms, X, y).terms.terms[0].features.n_harmonics
+    X[::100] += 5.0
+    wild = choose_harmonics(terms, X, y)
+    assert wild.terms.terms[0].features.n_harmonics <= 3 * usual
+    assert "would need more" not in wild.report
+
+
+def test_statistics_of_all_rows_are_those_of_the_choice():
+    """They stand for another pass, so they have to be the same to the bit."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (5000, 1))
+    y = np.sin(200 * X[:, 0]) + 0.1 * rng.standard_normal(5000)
+    chosen = choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, max_harmonics=40)
+    again = collect(chosen.terms, [(X, y)])
+    assert chosen.statistics is not None
+    assert np.array_equal(chosen.statistics.moments, again.moments)
+    assert chosen.statistics.signature == again.signature
+    many = np.concatenate([X] * 12), np.concatenate([y] * 12)
+    assert choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], *many, max_harmonics=40).statistics is None
+
+
 def test_levels_have_none():
     X = np.random.default_rng(0).integers(0, 3, (50, 1))
     chosen = choose_harmonics([Term(Categorical(), Levels(3))], X, X[:, 0] * 1.0)

@@ -18,6 +18,7 @@ from odvff.errors import FileError, InputError
 from odvff.estimators.summary import COLUMNS, summarise
 from odvff.journal import EVERY, FolderJournal
 from odvff.model_file import inspect
+from odvff.threads import n_threads
 
 PEEK_ROWS, MANY_VALUES = 100_000, 1000
 FEW_CLASSES = 10
@@ -226,14 +227,15 @@ def _pairs(text: str) -> int | str | list[tuple[str, str]]:
 def _journal(place: Path, files: list[list[Any]], options: FitOptions, task: str, terminal: Terminal) -> FolderJournal:
     """Where the run keeps what it has reached: a folder beside the model."""
     asked = {name: str(value) for name, value in asdict(options).items() if name not in ("resume", "model")}
-    fingerprint = {"files": files, "options": asked, "task": task, "version": odvff.__version__}
+    # rows are cut into as many pieces as there are threads, and sums of other pieces are rounded otherwise
+    fingerprint = {"files": files, "options": asked, "task": task, "version": odvff.__version__, "threads": n_threads()}
     every = float(os.environ.get("ODVFF_JOURNAL_EVERY", EVERY))  # seconds
     journal = FolderJournal(place.with_name(place.name + ".progress"), fingerprint, every)
     begun = journal.folder.exists()
     if options.resume and begun and journal.read("run") is None:
         raise FileError(
-            f"the run in {journal.folder} had other files or options, or another version; give the same, or do without "
-            "--resume."
+            f"the run in {journal.folder} had other files or options, another version, or another number of cores; "
+            "give the same, or do without --resume."
         )
     if options.resume and not begun:
         terminal.say("there is no run to go on with; this one begins at the beginning")

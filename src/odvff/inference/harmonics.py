@@ -18,10 +18,11 @@ from odvff.checks import matrix, vector
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.inference.fit import Fit, fit_quietly
 from odvff.statistics import Statistics, collect
+from odvff.statistics.basis import orthogonal, outside
 from odvff.terms import Sum, Term
 
 SAMPLE_ROWS, MANY_ROWS, RESIDUAL_ROWS, ROUNDS = 4000, 40_000, 1000, 3
-MOST_OF_ALL = 2  # times as many rows are taken as they are: their statistics may do for the fit itself
+ALL_ROWS = 50_000  # up to so many are taken instead of a sample of most: their statistics may do for the fit itself
 LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 PROBE, PROBE_PAIR = {1: 64, 2: 48, 3: 32}, 8  # by the number of columns
 PROBE_MANY = 24
@@ -67,7 +68,7 @@ def choose_harmonics(
     max_features = _most_features(len(X)) if max_features is None else max_features
     tolerance = _strict(tolerance, len(X))
     order = np.random.default_rng(seed).permutation(len(X))
-    some = slice(None) if len(X) <= MOST_OF_ALL * MANY_ROWS else order[:MANY_ROWS]
+    some = slice(None) if len(X) <= ALL_ROWS else order[:MANY_ROWS]
     few, many = ((X[rows], y[rows], None if weights is None else weights[rows]) for rows in (order[:SAMPLE_ROWS], some))
     most = _limits(terms, max_features, max_harmonics)
     probe = PROBE.get(sum(_harmonics(t) > 0 for t in terms), PROBE_MANY)
@@ -84,7 +85,7 @@ def choose_harmonics(
     if len(X) <= SAMPLE_ROWS:
         return Harmonics(terms, fit, _report(terms, limited))
     fit, statistics = _grown(terms, fit.noise, many, most, max_features)
-    terms, limited = _wanted(fit, many, tolerance, most, least_noise)
+    terms, limited = _wanted(fit, few, tolerance, most, least_noise)  # these are in an order of chance
     same = len(many[0]) == len(X) and all(a.features == b.features for a, b in zip(terms, fit.terms, strict=True))
     return Harmonics(terms, fit, _report(terms, limited), statistics if same else None)
 
@@ -141,7 +142,7 @@ def _wanted(
 ) -> tuple[Sum, list[str]]:
     """The terms of a fit with the harmonics that they call for, and the names of those for which there are too few.
 
-    Those of several columns stay as they are if not `joint`.
+    Those of several columns stay as they are if not `joint`. The rows are in an order of chance.
     """
     allowed = max(fit.noise, least_noise) * tolerance / len(fit.terms)
     X, shares = rows[0][:RESIDUAL_ROWS], None if rows[2] is None else rows[2][:RESIDUAL_ROWS]
@@ -201,9 +202,15 @@ def _with(term: Term, n_harmonics: int) -> Term:
 
 
 def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) -> tuple[int, bool]:
-    """The fewest harmonics that leave no more than this variance on average, and whether there are that many."""
+    """The fewest harmonics that leave no more than this variance on average, and whether there are that many.
+
+    On average over the rows inside the box: beyond it no number of harmonics explains anything.
+    """
     if _harmonics(term) == 0:
         return 0, True
+    inside = ~outside(Sum((orthogonal(term),)), X)
+    if inside.any():
+        X, weights = X[inside], None if weights is None else weights[inside]
     for n in [n for n in LADDER if n < most] + [most]:
         candidate = _with(term, n)
         psi = candidate.Kuu().factor().solve(candidate.Kuf(X))
