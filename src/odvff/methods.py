@@ -356,6 +356,8 @@ class _Problem:
         statistics = self._statistics
         if statistics is None:
             statistics = collect_rows(terms, self.rows, self.journal, self.progress)
+        else:
+            self.progress(Step("adding up", statistics.n_rows, self.rows.n_rows))  # as has been done
         fit = fit_collapsed(
             terms,
             statistics,
