@@ -103,10 +103,10 @@ def _benchmark(way: str, method: str, sizes: Sizes, name: str, seed: int) -> dic
     return fit_and_score(way, method, sizes, (X[train], y[train]), (X[test], y[test]), seed)
 
 
-# |γ|, |β|: those of all columns together, as |β| = 100 in each of ten makes a thousand features
+# |γ|, |β| where the paper has others than 300 and 100
 BENCHMARK_SIZES = {"kegg_directed": (150, 50), "sgemmProd": (120, 80)}
 BENCHMARK_STEPS, BENCHMARK_BATCH = 10_000, 400
-# with |β| in each of ten columns a step takes ten times as long: fewer of them, but on two sets, to see what that does
+# |β| = 100 in each of ten columns makes a thousand features, and steps many times as long: fewer, but on two sets
 FEWER_STEPS_PER_COLUMN, ALL_STEPS_PER_COLUMN = 2000, ("537_houses", "protein")
 MINUTES = {"of all columns together": 5.0, "of every column": 8.0}
 
