@@ -38,12 +38,11 @@ def _claims(folder: Path) -> Iterable[Claim]:
 def _race(results: Results) -> Iterable[Claim]:
     for D in (5, 10):
         for n_harmonics, title in (("default", "default arguments"), ("40", "40 harmonics")):
-            ratios, gaps = time_to_quality.ratios_and_gaps(results, D, n_harmonics)
-            if ratios:
+            if race := time_to_quality.race(results, D, "cooled", n_harmonics):
                 what = f"D = {D}, {title}: times faster to the quality of the best SVGP after 8000 steps"
-                yield what, "≥ 60", short(median(ratios), 2), median(ratios) >= 60
+                yield what, "≥ 60", short(median(race.ratio), 2), median(race.ratio) >= 60
                 what = f"D = {D}, {title}: log-likelihood below the true process"
-                yield what, "≤ 0.005", short(-median(gaps), 2), -median(gaps) <= 0.005
+                yield what, "≤ 0.005", short(-median(race.gap), 2), -median(race.gap) <= 0.005
 
 
 def _streamed(results: Results) -> Iterable[Claim]:

@@ -1,9 +1,9 @@
 """Test log-likelihood against wall time on the paper's synthetic rows: SVGP and SGPR of three libraries, and ours."""
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from math import inf
 from typing import Any
 
@@ -108,42 +108,62 @@ def show(results: Results) -> str:
     return "\n\n".join([*parts, circumstances(everything)])
 
 
+@dataclass(frozen=True)
+class Race:
+    """To the quality of the best SVGP, a number for each seed: seconds of the fastest other and of ours."""
+
+    target: list[float]
+    fastest: list[float]
+    worked: list[float]  # by processors, for who needs the least of that
+    ours: list[float]
+    our_work: list[float]
+    earliest: list[float]  # ours, with as few iterations as will do
+    gap: list[float]  # from the true process to ours in the end
+
+    @property
+    def ratio(self) -> list[float]:
+        return _ratio(self.fastest, self.ours)
+
+
+def race(results: Results, D: int, way: str, n_harmonics: str) -> Race | None:
+    """Over the seeds that all have."""
+    peers, true = targets_and_peers(results, D, way), results.by_seed(f"oracle | D={D}")
+    by_iterations = {n: _curves(results, _our_name(n_harmonics, n, D)) for n in ITERATIONS}
+    own = by_iterations["default"]
+    seeds = [seed for seed in peers if seed in own and seed in true]
+    if not seeds:
+        return None
+
+    def moments(curves: Callable[[int], list[Curve]], clock: str = "at") -> list[float]:
+        return [_fastest_to(peers[seed][0], curves(seed), clock) for seed in seeds]
+
+    return Race(
+        target=[peers[seed][0] for seed in seeds],
+        fastest=moments(lambda seed: peers[seed][1]),
+        worked=moments(lambda seed: peers[seed][1], "processor"),
+        ours=moments(lambda seed: [own[seed]]),
+        our_work=moments(lambda seed: [own[seed]], "processor"),
+        earliest=moments(lambda seed: [fit[seed] for fit in by_iterations.values() if seed in fit]),
+        gap=[own[seed][-1]["log_density"] - true[seed]["log_density"] for seed in seeds],
+    )
+
+
 def _headline(results: Results) -> str:
-    rows = [
-        row for D in COLUMNS for way in ("cooled", "constant") for F in HARMONICS for row in _race(results, D, way, F)
-    ]
+    rows = [_row(D, way, F, run) for D, way, F in _races() if (run := race(results, D, way, F))]
     head = ["D", "rates", "log-likelihood to reach", "fastest other, s", "ours", "s", "ratio"]
     head += ["ratio of processor seconds", "ours in the end, less the true process", "ours at its earliest, s", "ratio"]
     return markdown(head, rows)
 
 
-def _race(results: Results, D: int, way: str, n_harmonics: str) -> list[list[str]]:
-    """One row, or none: over the seeds that all have, who reaches the target of a seed first."""
-    peers, own = targets_and_peers(results, D, way), _curves(results, _our_name(n_harmonics, "default", D))
-    early = [_curves(results, _our_name(n_harmonics, n, D)) for n in ITERATIONS]
-    seeds = [seed for seed in peers if seed in own]
-    if not seeds:
-        return []
-    fastest = [_fastest_to(peers[seed][0], peers[seed][1]) for seed in seeds]
-    worked = [_fastest_to(peers[seed][0], peers[seed][1], "processor") for seed in seeds]
-    ours = [_fastest_to(peers[seed][0], [own[seed]]) for seed in seeds]
-    our_work = [_fastest_to(peers[seed][0], [own[seed]], "processor") for seed in seeds]
-    earliest = [_fastest_to(peers[seed][0], [c[seed] for c in early if seed in c]) for seed in seeds]
-    true = results.by_seed(f"oracle | D={D}")
-    gaps = [own[seed][-1]["log_density"] - true[seed]["log_density"] for seed in seeds if seed in true]
-    seconds, ratio = _against(fastest, ours)
-    targets = spread([peers[seed][0] for seed in seeds])
-    shown = [targets, spread(fastest), _title(n_harmonics), seconds, ratio, _against(worked, our_work)[1]]
-    return [[str(D), way, *shown, spread(gaps, 2), *_against(fastest, earliest)]]
+def _races() -> Iterable[tuple[int, str, str]]:
+    return product(COLUMNS, ("cooled", "constant"), HARMONICS)
 
 
-def ratios_and_gaps(results: Results, D: int, n_harmonics: str) -> tuple[list[float], list[float]]:
-    """With cooled rates: how many times as long the fastest other takes, and what we lack of the true process."""
-    peers, own = targets_and_peers(results, D, "cooled"), _curves(results, _our_name(n_harmonics, "default", D))
-    true = results.by_seed(f"oracle | D={D}")
-    seeds = [seed for seed in peers if seed in own and seed in true]
-    ratios = [_fastest_to(*peers[seed]) / _fastest_to(peers[seed][0], [own[seed]]) for seed in seeds]
-    return ratios, [own[seed][-1]["log_density"] - true[seed]["log_density"] for seed in seeds]
+def _row(D: int, way: str, n_harmonics: str, run: Race) -> list[str]:
+    seconds, ratio = _against(run.fastest, run.ours)
+    shown = [spread(run.target), spread(run.fastest), _title(n_harmonics), seconds, ratio]
+    shown += [_against(run.worked, run.our_work)[1], spread(run.gap, 2)]
+    return [str(D), way, *shown, *_against(run.fastest, run.earliest)]
 
 
 def targets_and_peers(results: Results, D: int, way: str) -> dict[int, tuple[float, list[Curve]]]:
@@ -173,7 +193,11 @@ def _against(peer: list[float], own: list[float]) -> list[str]:
     """Our seconds, and how many times as many the peer took."""
     if inf in own:
         return ["not reached", "–"]
-    return [spread(own), spread([theirs / ours for theirs, ours in zip(peer, own, strict=True)], 2)]
+    return [spread(own), spread(_ratio(peer, own), 2)]
+
+
+def _ratio(peer: list[float], own: list[float]) -> list[float]:
+    return [theirs / ours for theirs, ours in zip(peer, own, strict=True)]
 
 
 def _whole_runs(results: Results) -> str:

@@ -44,9 +44,11 @@ def raced(tmp_path):
 def test_seeds_that_not_all_have_are_left_out_and_shorter_runs_count(raced):
     ((seed, (target, curves)),) = time_to_quality.targets_and_peers(raced, 5, "cooled").items()
     assert (seed, target, len(curves)) == (0, -0.6, 4)
-    ratios, gaps = time_to_quality.ratios_and_gaps(raced, 5, "default")
-    assert ratios == [pytest.approx(75)]
-    assert gaps == [pytest.approx(-0.002)]
+    race = time_to_quality.race(raced, 5, "cooled", "default")
+    assert race.ratio == [pytest.approx(75)]
+    assert race.gap == [pytest.approx(-0.002)]
+    assert (race.worked, race.our_work, race.earliest) == ([60], [0.8], [0.4])
+    assert time_to_quality.race(raced, 10, "cooled", "default") is None
 
 
 def test_what_is_asked_is_judged_by_what_was_measured(raced):

@@ -22,7 +22,9 @@ def test_estimators_do_without_what_scikit_learn_imports_and_does_not_use():
     assert run(program) == "[]"
 
 
-@pytest.mark.parametrize("module", ["scipy.stats", "pandas", "numpy.testing", "numpy.f2py"])
+@pytest.mark.parametrize(
+    "module", ["scipy.stats", "scipy.spatial.distance", "pandas", "numpy.testing", "numpy.f2py", "asyncio", "pydoc"]
+)
 def test_what_was_left_out_is_there_for_others(module):
     program = (
         f"import sys\nfrom odvff import ODVFFRegressor\nassert {module!r} not in sys.modules\n"
@@ -34,9 +36,24 @@ def test_what_was_left_out_is_there_for_others(module):
 def test_who_kept_a_stand_in_gets_the_true_thing():
     program = (
         "from odvff import ODVFFRegressor\nimport sklearn.utils.fixes as fixes\n"
-        "print(fixes._mode([1, 2, 2])[0].item(), fixes.pd.DataFrame({'a': [1]}).shape)"
+        "print(fixes._mode([1, 2, 2])[0].item(), fixes.pd.DataFrame({'a': [1]}).shape)\n"
+        "import joblib.memory, scipy.optimize\n"
+        "print(joblib.memory.asyncio.iscoroutinefunction(run := lambda: 0))\n"
+        "print(scipy.optimize.shgo(lambda x: (x[0] - 1) ** 2 + x[1] ** 2, [(-2, 2)] * 2).success)"
     )
-    assert run(program) == "2 (1, 1)"
+    assert run(program).split("\n") == ["2 (1, 1)", "False", "True"]
+
+
+def test_parts_of_what_is_left_out_can_be_imported_meanwhile():
+    program = (
+        "from odvff.deferred import deferred\n"
+        "with deferred('scipy.spatial', 'asyncio'):\n"
+        "    import scipy.spatial.distance, asyncio.events\n"
+        "    from scipy.spatial import cKDTree\n"
+        "import scipy.spatial, asyncio\n"
+        "print(scipy.spatial.distance.euclidean([0, 3], [4, 0]), asyncio.events.get_event_loop_policy is not None)"
+    )
+    assert run(program) == "5.0 True"
 
 
 def test_a_module_that_is_there_already_or_not_installed_is_left_alone():

@@ -103,15 +103,19 @@ def test_the_value_alone_is_the_value_with_its_gradient(scale, spread):
     for _ in range(5):
         p = rng.normal(0, 1, 7)
         p[[1, 4, 5, 6]] += 2 * np.log(scale)  # variances
-        assert own.value(p) == pytest.approx(own(p).value, rel=1e-10)
+        noises = [np.exp(p[-1]), 3 * np.exp(p[-1])]
+        both = [own(np.append(p[:-1], np.log(noise))).value for noise in noises]
+        assert own.values(p[:-1], noises) == pytest.approx(both, rel=1e-10)
 
 
 def test_a_start_that_is_known_to_be_good_is_the_only_one(bound, monkeypatch):
     terms, statistics = bound
     fit = fit_collapsed(terms, statistics)
     compared = []
-    value = CollapsedBound.value
-    monkeypatch.setattr(CollapsedBound, "value", lambda self, p: compared.append(p) or value(self, p))
+    values = CollapsedBound.values
+    monkeypatch.setattr(
+        CollapsedBound, "values", lambda self, kernels, noises: compared.extend(noises) or values(self, kernels, noises)
+    )
     again = fit_collapsed(fit.terms, statistics, noise=fit.noise, known=True, precision=0.01)
     assert not compared
     assert len(again.history) <= 2

@@ -2,7 +2,7 @@
 
 from odvff.deferred import deferred
 
-with deferred("numpy.f2py", "numpy.testing", "pandas", "scipy.stats"):
+with deferred("asyncio", "numpy.f2py", "numpy.testing", "pandas", "pydoc", "scipy.spatial", "scipy.stats"):
     from odvff.estimators.classifier import ODVFFClassifier
     from odvff.estimators.regressor import ODVFFRegressor
 

@@ -75,9 +75,17 @@ class CollapsedBound:
         pairs = zip(self.blocks, np.split(parameters[:-1], ends[:-1]), strict=True)
         return Sum(tuple(block.at(p) for block, p in pairs))
 
-    def value(self, parameters: Any) -> float:
-        """The bound alone, in about half the time that it takes with its gradient."""
-        noise, sums = float(np.exp(parameters[-1])), self._sums(parameters)
+    def values(self, kernels: Any, noises: list[float]) -> list[float]:
+        """The bound alone, at the hyper-parameters of kernels with several variances of noise.
+
+        Each takes a third of the time that it takes with its gradient: statistics are whitened once for all.
+        """
+        points = [np.append(kernels, np.log(noise)) for noise in noises]
+        sums = self._sums(points[0])  # the noise does not enter
+        return [self._value_of(sums, parameters) for parameters in points]
+
+    def _value_of(self, sums: "_Sums", parameters: Any) -> float:
+        noise = float(np.exp(parameters[-1]))
         upper, log_det = _root(sums.A, noise)
         if upper is None:
             return self(parameters).value
@@ -173,7 +181,7 @@ def _whiten(inverses: list[Inverse], slices: list[slice], gram: Any) -> Any:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with the small inverses."""
     half = np.empty_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
-        half[s] = inverse @ gram[s]
+        half[s, : s.stop] = inverse @ gram[s, : s.stop]  # what lies to the right of it is not read
     whitened = np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
         whitened[s.start :, s] = (inverse @ half[s.start :, s].T).T

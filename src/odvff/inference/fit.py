@@ -134,10 +134,12 @@ def warn_unless_converged(fit: Fit, stacklevel: int) -> None:
         )
 
 
-def fit_quietly(terms: Sum, statistics: Statistics, max_iter: int, noise: float | None = None) -> Fit:
+def fit_quietly(
+    terms: Sum, statistics: Statistics, max_iter: int, noise: float | None = None, known: bool = False
+) -> Fit:
     """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
     precision = LESS_ROUGHLY if statistics.weight <= FEW_ROWS else ROUGHLY
-    return _quietly(terms, statistics, noise=noise, max_iter=max_iter, tolerance=1e-6, precision=precision)
+    return _quietly(terms, statistics, noise=noise, known=known, max_iter=max_iter, tolerance=1e-6, precision=precision)
 
 
 def posterior_of(terms: Sum, statistics: Statistics, noise: float) -> Fit:
@@ -215,19 +217,23 @@ class _Run:
 def _start(run: _Run, scale: float, noise_given: float | None, known: bool) -> Any:
     """The best of a few: one lengthscale for all, equal shares of the variance, little or much noise; or as given."""
     blocks = run.bound.blocks
-    candidates = []
+    choices: list[tuple[Any, Any]] = []  # kernels, and variances of noise
     if noise_given is not None:
-        candidates.append(np.array([*(p for block in blocks for p in block.parameters()), np.log(noise_given)]))
+        given = np.array([p for block in blocks for p in block.parameters()])
         if known:
-            return candidates[0]
+            return np.append(given, np.log(noise_given))
+        choices.append((given, [noise_given]))
     for lengthscale in (0.1, 0.4, 1.5):
-        for noise in (0.1, 0.5):
-            parts = [
-                [np.log(lengthscale)] * (len(block.parameters()) - 1) + [np.log(scale / len(blocks))]
-                for block in blocks
-            ]
-            candidates.append(np.array([*(p for part in parts for p in part), np.log(noise * scale)]))
-    return max(candidates, key=run.bound.value)
+        parts = [
+            [np.log(lengthscale)] * (len(block.parameters()) - 1) + [np.log(scale / len(blocks))] for block in blocks
+        ]
+        choices.append((np.array([p for part in parts for p in part]), [0.1 * scale, 0.5 * scale]))
+    candidates = [
+        (value, np.append(kernels, np.log(noise)))
+        for kernels, noises in choices
+        for noise, value in zip(noises, run.bound.values(kernels, noises), strict=True)
+    ]
+    return max(candidates, key=lambda candidate: candidate[0])[1]
 
 
 def _limits(bound: CollapsedBound, scale: float) -> Any:

@@ -5,9 +5,10 @@ harmonics a fit would rather call the detail noise than pay for it, and seem con
 sample of the rows: fit with many harmonics, then give each term the fewest that leave less than its part of `tolerance`
 times the noise variance, at the hyper-parameters found. If that is more than it had, fit again. Many rows show detail
 that few do not: on a larger sample, and then without a second look at few, double the harmonics as long as the bound
-rises by it, and choose as before.
+rises by it, and choose as before. Statistics of twice as many contain those of the fewer, so that both take one pass.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from odvff.features import Fourier, Kronecker, Levels
 from odvff.inference.fit import Fit, fit_quietly
 from odvff.statistics import Statistics, collect
 from odvff.statistics.basis import orthogonal, outside
+from odvff.statistics.fewer import holds, with_fewer_harmonics
 from odvff.terms import Sum, Term
 
 SAMPLE_ROWS, MANY_ROWS, RESIDUAL_ROWS, ROUNDS = 4000, 40_000, 1000, 3
@@ -39,7 +41,7 @@ class Harmonics:
     terms: Sum
     fit: Fit  # in which the kernels of the terms were found, with the harmonics before
     report: str
-    statistics: Statistics | None = None  # of all rows, if that fit was to all of them and these are its harmonics
+    statistics: Statistics | None = None  # of all rows and these terms, if that fit was to all of them
 
 
 def choose_harmonics(
@@ -76,7 +78,7 @@ def choose_harmonics(
     limited: list[str] = []
     noise: float | None = None
     for _ in range(ROUNDS if len(X) <= SAMPLE_ROWS else 1):  # or the larger sample says how many more
-        fit, _ = _fitted(terms, few, noise)
+        fit = _fitted(terms, few, noise)
         wanted, limited = _wanted(fit, few, tolerance, most, least_noise)
         more = [_harmonics(new) > _harmonics(old) for new, old in zip(wanted, terms, strict=True)]
         terms, noise = wanted, fit.noise
@@ -84,10 +86,11 @@ def choose_harmonics(
             break
     if len(X) <= SAMPLE_ROWS:
         return Harmonics(terms, fit, _report(terms, limited))
-    fit, statistics = _grown(terms, fit.noise, many, most, max_features)
+    fit, tried, statistics = _grown(terms, fit.noise, many, most, max_features)
     terms, limited = _wanted(fit, few, tolerance, most, least_noise)  # these are in an order of chance
-    same = len(many[0]) == len(X) and all(a.features == b.features for a, b in zip(terms, fit.terms, strict=True))
-    return Harmonics(terms, fit, _report(terms, limited), statistics if same else None)
+    enough = len(many[0]) == len(X) and holds(tried, terms)
+    own = with_fewer_harmonics(statistics, tried, terms) if enough else None
+    return Harmonics(terms, fit, _report(terms, limited), own)
 
 
 def adjust_harmonics(terms: Sum, noise: float, rows: tuple[Any, Any, Any], *, least_noise: float = 0.0) -> Harmonics:
@@ -96,7 +99,7 @@ def adjust_harmonics(terms: Sum, noise: float, rows: tuple[Any, Any, Any], *, le
     These took variance from the noise, so that finer detail of the others stands out of it. It takes one fit to rows
     (X, y, weights), which starts at the kernels of the terms.
     """
-    fit, _ = _fitted(terms, rows, noise, max_iter=15)
+    fit = _fitted(terms, rows, noise, max_iter=15)
     joint = sum(term.Kuu().size for term in terms if _columns(term) > 1)
     limit = _most_features(len(rows[0]))
     most = _limits(terms, max(limit - joint, min(limit, LEFT)), MOST_HARMONICS)
@@ -111,25 +114,43 @@ def _strict(tolerance: float, n_rows: int) -> float:
 
 def _grown(
     terms: Sum, noise: float, rows: tuple[Any, Any, Any], limit: dict[int, int], max_features: int
-) -> tuple[Fit, Statistics]:
-    """The fit to many rows with twice, four times, … as many harmonics, as long as the bound rises by it."""
-    best, statistics = _fitted(terms, rows, noise)
-    weight = len(rows[1]) if rows[2] is None else rows[2].sum()
-    while True:
-        pairs = [(t, min(2 * _harmonics(t), limit[_columns(t)])) for t in best.terms]
-        more = Sum(tuple(_with(t, n) if n > _harmonics(t) else t for t, n in pairs))
-        if more.Kuu().size > max_features or more.Kuu().size == best.terms.Kuu().size:
-            return best, statistics
-        candidate, more_statistics = _fitted(more, rows, best.noise)
-        if not candidate.bound > best.bound + GAIN * weight:
-            return best, statistics
-        best, statistics = candidate, more_statistics
+) -> tuple[Fit, Sum, Statistics]:
+    """The fit to many rows with twice, four times, … as many harmonics, as long as the bound rises by it.
+
+    With it the statistics, and the terms of which they are: with the most harmonics that were tried. They contain those
+    of fewer.
+    """
+    tried = _doubled(terms, limit, max_features)
+    statistics = collect(tried, [rows])
+    best = _fitted_to(terms, with_fewer_harmonics(statistics, tried, terms), noise)
+    while tried.Kuu().size > best.terms.Kuu().size:
+        candidate = _fitted_to(_with_kernels(tried, best.terms), statistics, best.noise, known=True)
+        if not candidate.bound > best.bound + GAIN * statistics.weight:
+            break
+        best, more = candidate, _doubled(tried, limit, max_features)
+        if more.Kuu().size > tried.Kuu().size:
+            tried, statistics = more, collect(more, [rows])
+    return best, tried, statistics
 
 
-def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None, max_iter: int = 50) -> tuple[Fit, Statistics]:
-    statistics = collect(terms, [rows])
-    fit = fit_quietly(terms, statistics.standardised(statistics.mean(), 1.0), max_iter=max_iter, noise=noise)
-    return fit, statistics
+def _doubled(terms: Sum, limit: dict[int, int], max_features: int) -> Sum:
+    """The terms with twice as many harmonics, up to their limits; as they are, if that is too many features."""
+    pairs = [(t, min(2 * _harmonics(t), limit[_columns(t)])) for t in terms]
+    more = Sum(tuple(_with(t, n) if n > _harmonics(t) else t for t, n in pairs))
+    return terms if more.Kuu().size > max_features else more
+
+
+def _with_kernels(terms: Sum, fitted: Sum) -> Sum:
+    return Sum(tuple(replace(t, kernel=f.kernel) for t, f in zip(terms, fitted, strict=True)))
+
+
+def _fitted(terms: Sum, rows: tuple[Any, Any, Any], noise: float | None, max_iter: int = 50) -> Fit:
+    return _fitted_to(terms, collect(terms, [rows]), noise, max_iter)
+
+
+def _fitted_to(terms: Sum, statistics: Statistics, noise: float | None, max_iter: int = 50, known: bool = False) -> Fit:
+    centred = statistics.standardised(statistics.mean(), 1.0)
+    return fit_quietly(terms, centred, max_iter=max_iter, noise=noise, known=known)
 
 
 def _wanted(
@@ -211,12 +232,15 @@ def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) 
     inside = ~outside(Sum((orthogonal(term),)), X)
     if inside.any():
         X, weights = X[inside], None if weights is None else weights[inside]
-    for n in [n for n in LADDER if n < most] + [most]:
+
+    def is_enough(n: int) -> bool:
         candidate = _with(term, n)
         psi = candidate.Kuu().factor().solve(candidate.Kuf(X))
-        if np.average(candidate.variances(X) - (psi**2).sum(axis=0), weights=weights) <= allowed:
-            return n, True
-    return most, False
+        return bool(np.average(candidate.variances(X) - (psi**2).sum(axis=0), weights=weights) <= allowed)
+
+    rungs = [*(n for n in LADDER if n < most), most]
+    first = bisect_left(rungs, True, key=is_enough)  # more harmonics never leave more variance
+    return (rungs[first], True) if first < len(rungs) else (most, False)
 
 
 def _report(terms: Sum, limited: list[str]) -> str:
