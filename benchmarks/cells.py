@@ -96,7 +96,7 @@ def run(experiment: Experiment, results: "Results", repeats: int | None, only: s
     cells = [cell for cell in experiment.cells() if only in cell.name]
     todo = list(_missing(cells, repeats, results))
     planned = [60 * cell.minutes for cell, _ in todo]
-    took, failed, code = 0.0, 0, _code()
+    took, failed = 0.0, 0
     say(f"{experiment.name}: {len(todo)} runs to do, about {sum(planned) / 60:.0f} minutes")
     for i, (cell, seed) in enumerate(todo, 1):
         began, where = time.perf_counter(), f"[{i}/{len(todo)}] {cell.name}, seed {seed}"
@@ -116,7 +116,7 @@ def run(experiment: Experiment, results: "Results", repeats: int | None, only: s
             planned[i - 1], failed = 0.0, failed + 1
             continue
         seconds = time.perf_counter() - began
-        results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1), "code": code})
+        results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1), "code": _code()})
         numbers = ", ".join(f"{k} {v:.4f}" for k, v in measured.items() if isinstance(v, float))
         took += seconds
         left = sum(planned[i:]) * took / max(sum(planned[:i]), 1e-9)  # as planned, at the pace so far
@@ -124,14 +124,22 @@ def run(experiment: Experiment, results: "Results", repeats: int | None, only: s
     return failed
 
 
+CODE = ("src", "benchmarks/*.py", "benchmarks/jobs")
+
+
 def _code() -> str:
-    """The last commit that changed the package, so that a number can be traced to what made it."""
-    command = ["git", "log", "-1", "--format=%h", "--", "src"]
+    """The last commit that changed what is measured and how, with a + if the files differ from it."""
+    last = _git("log", "-1", "--format=%h", "--", *CODE)
+    return f"{last or 'unknown'}{'+' * bool(_git('status', '--porcelain', '--', *CODE))}"
+
+
+def _git(*arguments: str) -> str:
+    root = Path(__file__).parent.parent
     try:
-        found = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=False)
+        found = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
     except OSError:
-        return "unknown"
-    return found.stdout.strip() or "unknown"
+        return ""
+    return found.stdout.strip()
 
 
 def _uninterrupted(job: Callable[[int], dict[str, Any]], seed: int) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 FOLDER = HERE / "environments.made"
 
-# what is installed by one command after the other: PyTorch's build for CPUs must be there before GPyTorch asks for any
-TABLES = ("pandas==3.1.1", "pyarrow==26.0.1")
+# what is installed by one command after the other: PyTorch must be there before GPyTorch asks for any. Where its usual
+# build is the one for GPUs, `PIP_EXTRA_INDEX_URL` can point to that for CPUs; results tell which it was.
+TABLES = ("pyarrow==26.0.1",)
 PINNED: dict[str, tuple[tuple[str, ...], ...]] = {
     "odvff": (("--editable", str(HERE.parent)), TABLES),
     "gpflow": (("tensorflow-cpu==2.21.0", "gpflow==2.11.2"),),
@@ -23,8 +24,20 @@ PINNED: dict[str, tuple[tuple[str, ...], ...]] = {
     "sklearn": (("scikit-learn==1.9.1",), TABLES),
     "pygam": (("pygam==0.12.0",), TABLES),
     "interpret": (("interpret-core==0.7.8",), TABLES),
-    "ngboost": (("ngboost==0.5.11", "pandas==2.3.3", "pyarrow==26.0.1"),),  # with lifelines, which is for pandas 2
+    "ngboost": (("ngboost==0.5.11", "pandas==2.3.3", *TABLES),),  # with lifelines, which is for pandas 2
     "lightgbm": (("lightgbm==4.7.0",), TABLES),
+}
+# what its jobs import
+MODULES = {
+    "odvff": "odvff.estimators",
+    "gpflow": "gpflow",
+    "gpytorch": "gpytorch",
+    "gpjax": "gpjax",
+    "sklearn": "sklearn.linear_model, sklearn.gaussian_process",
+    "pygam": "pygam",
+    "interpret": "interpret.glassbox",
+    "ngboost": "ngboost",
+    "lightgbm": "lightgbm",
 }
 
 

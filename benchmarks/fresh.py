@@ -1,7 +1,9 @@
 """A job in a new process of its own environment: seconds from start to end, peak memory, and what it printed.
 
-All libraries get the same number of threads, by the variables that their arithmetic reads. Threads of OpenMP that wait
-sleep: on a core that others want as well, waiting in circles made PyTorch four times slower.
+All libraries get the same number of cores and of threads, by the variables that their arithmetic reads, and nothing
+else of the caller's environment that could matter. Threads of OpenMP that wait sleep: on a core that others want as
+well, waiting in circles made PyTorch four times slower. The first process of an environment reads its files from the
+disk; so one that imports the library comes before those that are timed.
 """
 
 import json
@@ -11,10 +13,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environments import python_of
+from benchmarks.environments import MODULES, python_of
 
 JOBS = Path(__file__).parent / "jobs"
 THREADS = 2
@@ -26,6 +29,9 @@ VARIABLES = (
     "TF_NUM_INTRAOP_THREADS",
     "TF_NUM_INTEROP_THREADS",
 )
+
+
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 class Failed(Exception):
@@ -42,15 +48,15 @@ class TooLong(Failed):
 
 def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) -> dict[str, Any]:
     """Run `jobs/JOB.py` in a new process; its last line is JSON. A job tells its own time since `BENCHMARK_BEGAN`."""
+    _read_from_disk(environment)
     command = [str(python_of(environment)), f"{job}.py", *map(str, arguments)]
-    threads = {**{name: str(THREADS) for name in VARIABLES}, "OMP_WAIT_POLICY": "PASSIVE"}
-    where = machine()  # how busy it was before
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
-        began = time.time()
-        variables = {**os.environ, **threads, "TF_CPP_MIN_LOG_LEVEL": "2", "BENCHMARK_BEGAN": repr(began)}
-        process = subprocess.Popen(command, cwd=JOBS, env=variables, stdout=out, stderr=error)
+        before, began = _ticks(), time.time()
+        variables = {**_variables(), "BENCHMARK_BEGAN": repr(began)}
+        process = subprocess.Popen(command, cwd=JOBS, env=variables, stdout=out, stderr=error, preexec_fn=_on_few_cores)
         status, usage = _wait(process.pid, began + limit)
         seconds = time.time() - began
+        taken = _taken(before, _ticks(), usage.ru_utime + usage.ru_stime)
         out.seek(0)
         error.seek(0)
         printed, said = out.read().strip(), error.read().strip()
@@ -61,7 +67,8 @@ def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) ->
     return {
         "wall": seconds,
         "peak_gb": usage.ru_maxrss / 1e6,
-        "machine": where,
+        "machine": machine(),
+        "taken": taken,
         **json.loads(printed.splitlines()[-1]),
     }
 
@@ -82,12 +89,42 @@ def _wait(pid: int, until: float) -> tuple[int | None, Any]:
     return None, usage
 
 
+@cache
+def _read_from_disk(environment: str) -> None:
+    command = [str(python_of(environment)), "-c", f"import {MODULES[environment]}"]
+    subprocess.run(command, env=_variables(), check=True, capture_output=True)
+
+
+def _variables() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    threads = {name: str(THREADS) for name in VARIABLES}
+    return {**kept, **threads, "OMP_WAIT_POLICY": "PASSIVE", "TF_CPP_MIN_LOG_LEVEL": "2"}
+
+
+def _on_few_cores() -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+
+
 def machine() -> str:
-    """The processor, its cores, and how busy it is."""
-    models = [line.partition(":")[2].strip() for line in _cpu_lines() if line.startswith("model name")]
-    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    """The processor and its cores."""
+    models = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores"
 
 
-def _cpu_lines() -> list[str]:
-    path = Path("/proc/cpuinfo")
+def _ticks() -> tuple[float, float]:
+    """Seconds of all cores since the machine was started: in all, and idle."""
+    first = next(iter(_lines("/proc/stat")), "cpu 0 0 0 0 0")
+    seconds = [float(n) / os.sysconf("SC_CLK_TCK") for n in first.split()[1:9]]
+    return sum(seconds), sum(seconds[3:5])
+
+
+def _taken(before: tuple[float, float], after: tuple[float, float], own: float) -> float:
+    """Which part of the time of all cores others took meanwhile: other programs, and other guests of the hardware."""
+    total, idle = after[0] - before[0], after[1] - before[1]
+    return round(max(total - idle - own, 0.0) / total, 3) if total > 0 else 0.0
+
+
+def _lines(name: str) -> list[str]:
+    path = Path(name)
     return path.read_text().splitlines() if path.exists() else []

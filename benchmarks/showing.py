@@ -43,13 +43,16 @@ def each(runs: list[dict[str, Any]], *keys: str) -> list[float]:
 
 
 def circumstances(runs: list[dict[str, Any]]) -> str:
-    """Where and with what the runs were made, in a sentence; how busy the machine was, as others may have used it."""
+    """Where and with what the runs were made, in a sentence; how much of the machine others had meanwhile."""
     if not runs:
         return "Nothing has been measured yet."
     machines = sorted({run["machine"].partition(", load ")[0] for run in runs})
-    loads = [float(run["machine"].partition(", load ")[2]) for run in runs]
+    taken = [100 * run["taken"] for run in runs if "taken" in run]
+    others = [f"of its time others took {spread(taken, 2)} %"] if taken else []
     versions = sorted({f"{name} {number}" for run in runs for name, number in run["versions"].items()})
-    return f"{'; '.join(machines)}; load {spread(loads, 2)}; {', '.join(versions)}."
+    code = sorted({run["code"] for run in runs if "code" in run})
+    commits = [f"commit {', '.join(code)}"] if code else []
+    return "; ".join(["; ".join(machines), *others, ", ".join(versions), *commits]) + "."
 
 
 def pyplot() -> Any:

@@ -45,20 +45,28 @@ rounds (least–most)."""
 
 
 def show(results: Results) -> str:
-    fastest = [min(steps) for steps in zip(*(_steps(results, name) for name in PEERS.values()), strict=False)]
+    steps = {name: _steps(results, name) for _, name in _all()}
+    rounds = set.intersection(*(set(steps[name]) for name in PEERS.values()))
+    fastest = {seed: min(steps[name][seed] for name in PEERS.values()) for seed in rounds}
     rows, everything = [], []
-    for title, name in [*((title, f"odvff | {method}") for title, method in OURS.items()), *PEERS.items()]:
-        steps, runs = _steps(results, name), results.of(name)
+    for title, name in _all():
+        runs = results.of(name)
         everything += runs
-        ratios = [step / best for step, best in zip(steps, fastest, strict=False)]
+        ratios = [step / fastest[seed] for seed, step in steps[name].items() if seed in fastest]
         first = spread([run["first_step"] for run in runs])
-        rows.append([title, spread([1e3 * s for s in steps]), spread(ratios, 2), first])
+        rows.append([title, spread([1e3 * s for s in steps[name].values()]), spread(ratios, 2), first])
     table = markdown(["", "ms a step", "in steps of the fastest peer", "s to the first step"], rows)
     return f"{TEXT}\n\n{table}\n\n{circumstances(everything)}"
 
 
-def _steps(results: Results, name: str) -> list[float]:
-    return [run["step"] for run in results.of(name)]
+def _all() -> list[tuple[str, str]]:
+    """Titles and cells."""
+    return [*((title, f"odvff | {method}") for title, method in OURS.items()), *PEERS.items()]
+
+
+def _steps(results: Results, name: str) -> dict[int, float]:
+    """By seed, which is the round."""
+    return {seed: run["step"] for seed, run in results.by_seed(name).items()}
 
 
 STEP = [Experiment("step", "seconds of a stochastic step, D = 10, batches of 500", cells, show)]

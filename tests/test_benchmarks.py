@@ -29,11 +29,15 @@ def run(*points: tuple[float, float]) -> dict[str, Any]:
 @pytest.fixture
 def raced(tmp_path):
     """Two seeds, of which one library lacks the second; a shorter run is faster than all others."""
+    late = {"0": run((9, -0.9), (50, -0.7)), "1": run((9, -0.9))}
     kept: dict[str, dict[str, Any]] = {
-        f"{name} SVGP | D=5 | rates=cooled": {"0": run((9, -0.9), (50, -0.7))} for name in ("GPflow", "GPJax")
+        f"{name} SVGP | D=5 | steps={steps}": late
+        for name in ("GPflow", "GPyTorch", "GPJax")
+        for steps in (2000, 4000, 8000)
     }
-    kept["GPyTorch SVGP | D=5 | rates=cooled"] = {"0": run((60, -0.6)), "1": run((60, -0.5))}
-    kept["GPJax SVGP | D=5 | rates=short"] = {"0": run((30, -0.55))}
+    kept["GPyTorch SVGP | D=5 | steps=8000"] = {"0": run((60, -0.6)), "1": run((60, -0.5))}
+    kept["GPJax SVGP | D=5 | steps=4000"] = {"0": run((20, -0.605), (30, -0.55))}
+    kept["GPflow SGPR | D=5 | points=100"] = {"0": run((90, -0.4)), "1": run((90, -0.4))}
     kept["odvff | D=5 | harmonics=default | iterations=default"] = {"0": run((0.4, -0.5)), "1": run((0.5, -0.5))}
     kept["oracle | D=5"] = {"0": {"log_density": -0.498}, "1": {"log_density": -0.498}}
     path = tmp_path / "time-to-quality.json"
@@ -42,13 +46,22 @@ def raced(tmp_path):
 
 
 def test_seeds_that_not_all_have_are_left_out_and_shorter_runs_count(raced):
-    ((seed, (target, curves)),) = time_to_quality.targets_and_peers(raced, 5, "cooled").items()
-    assert (seed, target, len(curves)) == (0, -0.6, 4)
-    race = time_to_quality.race(raced, 5, "cooled", "default")
+    ((seed, (target, curves)),) = time_to_quality.targets_and_peers(raced, 5, 0.0).items()
+    assert (seed, target, len(curves)) == (0, -0.6, 10)
+    race = time_to_quality.race(raced, 5, "default")
     assert race.ratio == [pytest.approx(75)]
     assert race.gap == [pytest.approx(-0.002)]
     assert (race.worked, race.our_work, race.earliest) == ([60], [0.8], [0.4])
-    assert time_to_quality.race(raced, 10, "cooled", "default") is None
+    assert time_to_quality.race(raced, 5, "default", less=0.005).fastest == [20]
+    assert time_to_quality.race(raced, 10, "default") is None
+
+
+def test_an_svgp_is_watched_most_closely_while_its_rates_fall():
+    for last in (2000, 4000, 8000):
+        steps = time_to_quality.watched(last)
+        assert steps == sorted(set(steps))
+        assert steps[-1] == last
+        assert sum(step > 0.75 * last for step in steps) == 8
 
 
 def test_what_is_asked_is_judged_by_what_was_measured(raced):

@@ -1,6 +1,6 @@
-"""`curve.py MODULE ROWS.npz SEED RATES STEPS…`: scores on test rows against seconds, after so many steps of an SVGP.
+"""`curve.py MODULE ROWS.npz SEED STEPS…`: scores on test rows against seconds, after so many steps of an SVGP.
 
-Rates are "constant", or "cooled": down in a line to a hundredth over the last quarter of all steps.
+Over the last quarter of all steps its rates go down in a line to a hundredth of what they were.
 """
 
 import sys
@@ -12,7 +12,7 @@ from common import Clock, report, scores
 COOLING, COLD, BLOCK = 0.75, 0.01, 50
 
 
-def main(module: str, path: str, seed: int, rates: str, steps: list[int]) -> None:
+def main(module: str, path: str, seed: int, steps: list[int]) -> None:
     clock = Clock()
     library = import_module(module)
     import numpy as np
@@ -24,7 +24,7 @@ def main(module: str, path: str, seed: int, rates: str, steps: list[int]) -> Non
     model.advance(1)
     first_step, curve, done = clock(), [], 1
     for n_steps in steps:
-        _advance(model, done, n_steps, COOLING * steps[-1] if rates == "cooled" else steps[-1], steps[-1])
+        _advance(model, done, n_steps, steps[-1])
         done, now = n_steps, {"step": n_steps, "at": clock(), "processor": clock.processor()}
         with clock.paused():
             model.settle()
@@ -32,15 +32,20 @@ def main(module: str, path: str, seed: int, rates: str, steps: list[int]) -> Non
     report(*library.PACKAGES, imported=imported, first_step=first_step, total=clock(), curve=curve)
 
 
-def _advance(model: Any, done: int, to: int, cooling: float, last: int) -> None:
+def _advance(model: Any, done: int, to: int, last: int) -> None:
     """Go on to a step: in one go while the rates stay as they are, then in blocks, each colder than the one before."""
     while done < to:
-        n = to - done if to <= cooling else min(BLOCK, to - done)
-        if done >= cooling:
-            model.cool(max((last - done) / (last - cooling), COLD))
+        n = min(BLOCK, to - done) if to > COOLING * last else to - done
+        model.cool(warmth(done + n, last))
         model.advance(n)
         done += n
 
 
+def warmth(step: int, last: int) -> float:
+    """What the rates are at a step, as a part of what they were at first."""
+    cooled = (step / last - COOLING) / (1 - COOLING)
+    return 1 - (1 - COLD) * max(cooled, 0.0)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], [int(n) for n in sys.argv[5:]])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), [int(n) for n in sys.argv[4:]])

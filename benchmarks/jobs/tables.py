@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pyarrow.parquet as pq
 from common import report, scores
 
 LOGARITHM = ("sgemmProd",)  # the target spans three orders of magnitude
@@ -19,9 +19,9 @@ LOGARITHM = ("sgemmProd",)  # the target spans three orders of magnitude
 class Split:
     """Nine tenths to learn from and a tenth to test on; targets have mean 0 and deviation 1 in the former."""
 
-    train: pd.DataFrame
+    X: Any
     y: Any
-    test: pd.DataFrame
+    X_test: Any
     y_test: Any
 
 
@@ -34,40 +34,29 @@ def asked() -> tuple[Split, int]:
 
 
 def read(path: Path, seed: int) -> Split:
-    table = pd.read_parquet(path)
-    y = table.pop("y").to_numpy(dtype=np.float64)
+    """All columns are numbers, and all libraries get them as one matrix: nothing else is kept in memory."""
+    file = pq.ParquetFile(path)
+    y = file.read(["y"])["y"].to_numpy().astype(np.float64)
     y = np.log(y) if path.stem in LOGARITHM else y
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = np.sort(order[len(y) // 10 :]), np.sort(order[: len(y) // 10])
     y = (y - y[train].mean()) / y[train].std()
-    return Split(table.iloc[train], y[train], table.iloc[test], y[test])
-
-
-def numbers(split: Split, one_hot: bool) -> tuple[Any, Any]:
-    """Both tables as matrices. Categories become a column a level, or codes for trees; numbers stay what they are."""
-    known = {name: pd.Index(column.unique()) for name, column in split.train.items() if _is_category(column)}
-
-    def columns(name: Any, column: pd.Series) -> list[Any]:
-        if name not in known:
-            return [column.to_numpy(dtype=np.float64)]
-        codes = known[name].get_indexer(column)  # −1 for a level that was not seen
-        return [1.0 * (codes == k) for k in range(len(known[name]))] if one_hot else [1.0 * codes]
-
-    def matrix(table: pd.DataFrame) -> Any:
-        return np.column_stack([one for name, column in table.items() for one in columns(name, column)])
-
-    return matrix(split.train), matrix(split.test)
-
-
-def _is_category(column: pd.Series) -> bool:
-    return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
+    names = [name for name in file.schema_arrow.names if name != "y"]
+    X, X_test = (np.empty((len(rows), len(names))) for rows in (train, test))
+    for d, name in enumerate(names):
+        column = file.read([name])[name].to_numpy()
+        X[:, d], X_test[:, d] = column[train], column[test]
+    return Split(X, y[train], X_test, y[test])
 
 
 def standardised(X: Any, X_test: Any) -> tuple[Any, Any]:
-    """Columns of mean 0 and deviation 1 in the first matrix; one that is constant there stays constant."""
-    middle, spread = X.mean(axis=0), X.std(axis=0)
-    spread[spread == 0] = 1.0
-    return (X - middle) / spread, (X_test - middle) / spread
+    """Columns of mean 0 and deviation 1 in the first matrix, in place; one that is constant there stays constant."""
+    for x, x_test in zip(X.T, X_test.T, strict=True):
+        middle, spread = x.mean(), x.std() or 1.0
+        for values in (x, x_test):
+            values -= middle
+            values /= spread
+    return X, X_test
 
 
 def held_out(n: int, seed: int) -> tuple[Any, Any]:
@@ -98,7 +87,7 @@ def measure(
     report(
         *packages,
         rows=len(split.y) + len(split.y_test),
-        columns=split.train.shape[1],
+        columns=split.X.shape[1],
         fit=fitted - began,
         processor=worked,
         predict=ended - fitted,

@@ -4,14 +4,14 @@ from typing import Any
 
 import gpytorch
 import torch
-from tables import asked, measure, numbers, standardised
+from tables import asked, measure, standardised
 
 POINTS, BATCH, STEPS, RATE = 300, 512, 3000, 0.01
 ROWS_AT_ONCE = 4096
 
 split, seed = asked()
 torch.manual_seed(seed)
-X, X_test = (torch.as_tensor(a, dtype=torch.float32) for a in standardised(*numbers(split, one_hot=True)))
+X, X_test = (torch.as_tensor(a, dtype=torch.float32) for a in standardised(split.X, split.X_test))
 y = torch.as_tensor(split.y, dtype=torch.float32)
 
 

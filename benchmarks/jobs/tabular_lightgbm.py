@@ -12,13 +12,13 @@ import lightgbm as lgb
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import ndtri
-from tables import asked, gaussian, held_out, measure, numbers
+from tables import asked, gaussian, held_out, measure
 
 LEVELS = np.array([0.025, 0.25, 0.75, 0.975])
 TREES, PATIENCE = 1000, 50
 
 split, seed = asked()
-X, X_test = numbers(split, one_hot=False)
+X, X_test = split.X, split.X_test
 learned, kept = held_out(len(X), seed)
 
 

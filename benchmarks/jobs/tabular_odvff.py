@@ -1,4 +1,4 @@
-"""Our regressor with default arguments, on the table as it is."""
+"""Our regressor with default arguments, on the columns as they are."""
 
 from tables import asked, measure
 
@@ -8,8 +8,8 @@ split, _ = asked()
 
 measure(
     split,
-    lambda: ODVFFRegressor().fit(split.train, split.y),
-    lambda model: model.predict(split.test, return_std=True),
+    lambda: ODVFFRegressor().fit(split.X, split.y),
+    lambda model: model.predict(split.X_test, return_std=True),
     "odvff",
-    "jax",
+    "numpy",
 )

@@ -3,12 +3,12 @@
 from typing import Any
 
 from pygam import LinearGAM
-from tables import asked, measure, numbers
+from tables import asked, measure
 
 Z = 1.959963984540054  # of a Gaussian 95 % interval
 
 split, _ = asked()
-X, X_test = numbers(split, one_hot=True)
+X, X_test = split.X, split.X_test
 
 
 def predict(model: LinearGAM) -> tuple[Any, Any]:

@@ -1,10 +1,10 @@
 """scikit-learn's BayesianRidge with default arguments."""
 
 from sklearn.linear_model import BayesianRidge
-from tables import asked, measure, numbers, standardised
+from tables import asked, measure, standardised
 
 split, _ = asked()
-X, X_test = standardised(*numbers(split, one_hot=True))
+X, X_test = standardised(split.X, split.X_test)
 
 measure(
     split,

@@ -1,9 +1,9 @@
 """Leave modules out of an import that names them and does not use them.
 
 `import sklearn.base` imports scipy.stats, pandas where it is there, and the parts of NumPy for tests and for Fortran:
-two thirds of its time, for functions that no estimator of ours calls; SciPy's optimisers import its geometry. While the
-import runs, stand-ins are in their place. They leave with the import; whoever kept one and asks it for anything gets
-that of the true module, imported then.
+two thirds of its time, for functions that no estimator of ours calls. Joblib and SciPy import asyncio, pydoc and the
+geometry of scipy.spatial, as unused. While the import runs, stand-ins are in their place. They leave with the import;
+whoever kept one and asks it for anything gets that of the true module, imported then.
 """
 
 import sys

@@ -75,19 +75,52 @@ def test_rows_far_outside_the_box_call_for_no_harmonics():
     assert "would need more" not in wild.report
 
 
-def test_statistics_of_all_rows_are_those_of_the_choice():
+@pytest.mark.parametrize(("frequency", "error"), [(200, 0.0), (3, 1e-10)])
+def test_statistics_of_all_rows_are_those_of_the_choice(frequency, error, monkeypatch):
     """They stand for another pass: to the bit where they were collected so, to rounding where they are of fewer."""
+    passes = []
+    monkeypatch.setattr(
+        "odvff.inference.harmonics.collect",
+        lambda terms, chunks: passes.append(Sum.of(terms).Kuu().size) or collect(terms, chunks, engine="product"),
+    )
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (5000, 1))
-    y = np.sin(200 * X[:, 0]) + 0.1 * rng.standard_normal(5000)
-    for most in (40, 192):
-        chosen = choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, max_harmonics=most)
-        again = collect(chosen.terms, [(X, y)], engine="product")
-        assert chosen.statistics is not None
-        assert np.allclose(chosen.statistics.moments, again.moments, atol=1e-5 * (most > 40))
-        assert chosen.statistics.signature == again.signature
-    many = np.concatenate([X] * 12), np.concatenate([y] * 12)
-    assert choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], *many, max_harmonics=40).statistics is None
+    y = np.sin(frequency * X[:, 0]) + 0.1 * rng.standard_normal(5000)
+    chosen = choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, max_harmonics=40)
+    assert (chosen.terms.Kuu().size < passes[-1]) == (error > 0)
+    again = collect(chosen.terms, [(X, y)], engine="product")
+    assert chosen.statistics is not None
+    assert np.abs(chosen.statistics.moments - again.moments).max() <= error * len(X)
+    assert chosen.statistics.signature == again.signature
+
+
+def test_statistics_of_a_sample_are_not_those_of_all():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (50_001, 1))
+    y = np.sin(200 * X[:, 0]) + 0.1 * rng.standard_normal(len(X))
+    assert choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, max_harmonics=40).statistics is None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_kind_of_term_can_be_among_them(weighted):
+    """Many rows, some of them outside the box: the statistics are those of another pass."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-0.02, 1, (6000, 3)), rng.integers(0, 3, 6000)])
+    y = np.sin(20 * X[:, 0]) * X[:, 1] + X[:, 3] + 0.1 * rng.standard_normal(6000)
+    weights = rng.integers(1, 3, 6000).astype(float) if weighted else None
+    terms = Sum(
+        [
+            Term(Matern(1.5), Fourier(5, (0, 1)), [0]),
+            Term(Categorical(1.0), Levels(3), [3]),
+            Term(Separable((Matern(1.5), Matern(1.5))), Kronecker((Fourier(2, (0, 1)), Fourier(2, (0, 1)))), [0, 1]),
+        ]
+    )
+    chosen = choose_harmonics(terms, X, y, weights=weights)
+    again = collect(chosen.terms, [(X, y) if weights is None else (X, y, weights)], engine="product")
+    assert chosen.statistics is not None
+    assert np.abs(chosen.statistics.moments - again.moments).max() < 1e-6 * len(X)
+    only_levels = choose_harmonics(Sum((terms.terms[1],)), X, y, weights=weights)
+    assert "none" in only_levels.report
 
 
 def test_levels_have_none():

@@ -81,6 +81,17 @@ def test_what_they_do_not_hold_is_refused():
     other = Sum((replace(terms.terms[0], features=Fourier(2, (0, 2))), *terms.terms[1:]))
     with pytest.raises(InputError, match="do not contain"):
         with_fewer_harmonics(statistics, terms, other)
+    column = Sum((replace(terms.terms[0], columns=[1]), *terms.terms[1:]))
+    with pytest.raises(InputError, match="do not contain"):
+        with_fewer_harmonics(statistics, terms, column)
+    rough = Sum(
+        (replace(terms.terms[0], kernel=Matern(0.5)), replace(terms.terms[1], kernel=Matern(0.5)), *terms.terms[2:])
+    )
+    smooth = Sum(
+        (replace(terms.terms[0], kernel=Matern(2.5)), replace(terms.terms[1], kernel=Matern(2.5)), *terms.terms[2:])
+    )
+    with pytest.raises(InputError, match="do not contain"):
+        with_fewer_harmonics(collect(rough, [rows(0)]), rough, smooth)
     levels = Sum((*terms.terms[:2], replace(terms.terms[2], features=Levels(2)), terms.terms[3]))
     with pytest.raises(InputError, match="do not contain"):
         with_fewer_harmonics(statistics, terms, levels)

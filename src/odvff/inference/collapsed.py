@@ -78,7 +78,7 @@ class CollapsedBound:
     def values(self, kernels: Any, noises: list[float]) -> list[float]:
         """The bound alone, at the hyper-parameters of kernels with several variances of noise.
 
-        Each takes a third of the time that it takes with its gradient: statistics are whitened once for all.
+        Statistics are whitened once for all of them, and there is no gradient.
         """
         points = [np.append(kernels, np.log(noise)) for noise in noises]
         sums = self._sums(points[0])  # the noise does not enter

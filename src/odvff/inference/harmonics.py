@@ -239,7 +239,7 @@ def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) 
         return bool(np.average(candidate.variances(X) - (psi**2).sum(axis=0), weights=weights) <= allowed)
 
     rungs = [*(n for n in LADDER if n < most), most]
-    first = bisect_left(rungs, True, key=is_enough)  # more harmonics never leave more variance
+    first = bisect_left(rungs, True, key=is_enough)  # but for rounding more leave less
     return (rungs[first], True) if first < len(rungs) else (most, False)
 
 

@@ -32,17 +32,16 @@ def with_fewer_harmonics(statistics: Statistics, terms: Sum, fewer: Sum) -> Stat
         return statistics
     if len(terms) != len(fewer):
         raise InputError(f"there are {len(terms)} terms, and {len(fewer)} with fewer harmonics; give one for each.")
-    rest = np.eye(len(statistics.moments) - statistics.n_features)  # of 1 and y
-    maps = [*(_map(term, few) for term, few in zip(terms, fewer, strict=True)), rest]
-    half = _times(maps, statistics.moments)
-    moments = _times(maps, half.T)
-    return Statistics(
-        0.5 * (moments + moments.T), len(moments) - len(rest), statistics.n_rows, statistics.outside, signature(fewer)
-    )
+    maps = [_map(term, few) for term, few in zip(terms, fewer, strict=True)]
+    sizes = [block.size for block in terms.Kuu().blocks]
+    half = _times(maps, sizes, statistics.moments)
+    moments = _times(maps, sizes, half.T)
+    n_features = len(moments) - (len(statistics.moments) - statistics.n_features)
+    return Statistics(0.5 * (moments + moments.T), n_features, statistics.n_rows, statistics.outside, signature(fewer))
 
 
 def holds(terms: Sum, fewer: Sum) -> bool:
-    """Has every term at least the harmonics that it has among `fewer`?"""
+    """Has every term at least the harmonics that it has among `fewer`, which differ by nothing else?"""
     return all(
         have.n_harmonics >= want.n_harmonics
         for term, few in zip(terms, fewer, strict=True)
@@ -51,23 +50,42 @@ def holds(terms: Sum, fewer: Sum) -> bool:
 
 
 def _fouriers(term: Term) -> list[Fourier]:
-    """The Fourier features of every column; none if the term has others."""
+    """The Fourier features of each of its columns; those of levels are others."""
     features: Any = term.features
     plain = (getattr(f, "fourier", f) for f in getattr(features, "factors", (features,)))
     return [f for f in plain if isinstance(f, Fourier)]
 
 
-def _map(term: Term, fewer: Term) -> Any:
-    """T of a term, from all of its features to the fewer ones."""
+def _map(term: Term, fewer: Term) -> Any | None:
+    """T of a term, from all of its features to the fewer ones; None where they are the same."""
     many, few = _fouriers(term), _fouriers(fewer)
-    if [replace(f, n_harmonics=1) for f in many] != [replace(f, n_harmonics=1) for f in few] or not many:
-        if term.features == fewer.features:
-            return np.eye(term.Kuu().size)
-        raise InputError(f"term {term.name!r} has {term.features!r}, which do not contain {fewer.features!r}.")
-    kernels = separable(term.kernel, len(many)) if isinstance(term.features, Kronecker) else [matern(term.kernel)]
-    orders = [matern(k).order if f.completion else 0 for k, f in zip(kernels, many, strict=True)]
-    maps = [_column_map(f.n_harmonics, g.n_harmonics, s) for f, g, s in zip(many, few, orders, strict=True)]
-    return reduce(np.kron, maps)
+    if [replace(f, n_harmonics=1) for f in many] != [replace(f, n_harmonics=1) for f in few] or (
+        (term.columns, _orders(term)) != (fewer.columns, _orders(fewer))
+    ):
+        raise InputError(
+            f"term {term.name!r} has {term.features!r} of columns {term.columns}, which do not contain "
+            f"{fewer.features!r} of columns {fewer.columns}."
+        )
+    if many == few:
+        if term.features != fewer.features:
+            raise InputError(f"term {term.name!r} has {term.features!r}, which do not contain {fewer.features!r}.")
+        return None
+    return reduce(
+        np.kron,
+        [
+            _column_map(f.n_harmonics, g.n_harmonics, s if f.completion else 0)
+            for f, g, s in zip(many, few, _orders(term), strict=True)
+        ],
+    )
+
+
+def _orders(term: Term) -> list[int]:
+    """s of the Matérn kernel of each of its columns."""
+    columns = len(_fouriers(term))
+    if columns == 0:
+        return []
+    kernels = separable(term.kernel, columns) if isinstance(term.features, Kronecker) else [term.kernel]
+    return [matern(kernel).order for kernel in kernels]
 
 
 def _column_map(F: int, f: int, s: int) -> Any:
@@ -86,7 +104,11 @@ def _column_map(F: int, f: int, s: int) -> Any:
     return T
 
 
-def _times(maps: list[Any], M: Any) -> Any:
-    """diag(T_1, T_2, …) M."""
-    ends = np.cumsum([T.shape[1] for T in maps])
-    return np.concatenate([T @ M[end - T.shape[1] : end] for T, end in zip(maps, ends, strict=True)])
+def _times(maps: list[Any | None], sizes: list[int], M: Any) -> Any:
+    """diag(T_1, T_2, …, I) M."""
+    parts, start = [], 0
+    for T, size in zip(maps, sizes, strict=True):
+        rows = M[start : start + size]
+        parts.append(rows if T is None else T @ rows)
+        start += size
+    return np.concatenate([*parts, M[start:]])
