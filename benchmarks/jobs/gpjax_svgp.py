@@ -64,6 +64,14 @@ def _advanced(carry: Any, rows: Any, key: Any, warmth: Any, first: Any, n_steps:
     return eqx.combine(jax.lax.fori_loop(0, n_steps, step, arrays), static)
 
 
+def _strong(tree: Any) -> Any:
+    """Arrays of a certain type: those made of Python's numbers are of a weak one, which steps make certain one by one.
+
+    JAX would compile three times.
+    """
+    return jax.tree.map(lambda a: jnp.asarray(a, dtype=a.dtype) if eqx.is_array(a) else a, tree)
+
+
 @eqx.filter_jit
 def _moments(q: Any, X: Any) -> tuple[Any, Any]:
     f = q.condition(None)(X, covariance="diagonal")
@@ -76,7 +84,7 @@ class Model:
     def __init__(self, X: Any, y: Any, seed: int):
         self._rows = gpx.Dataset(jnp.asarray(X), jnp.asarray(y)[:, None])
         variational, hyper = partition_variational(family(X.shape[1], starts.start(X, y, seed)))
-        self._carry = variational, hyper, ADAM.init(eqx.filter(hyper, eqx.is_array))
+        self._carry = _strong((variational, hyper, ADAM.init(eqx.filter(hyper, eqx.is_array))))
         self._key, self._done, self._warmth = jax.random.key(seed), 0, 1.0
 
     def cool(self, warmth: float) -> None:
