@@ -1,9 +1,14 @@
 """What the benchmarks make of their measurements: who was first, what is left out, and whether what is asked holds."""
 
 import json
+from importlib import import_module
 from math import inf
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from benchmarks import asked, limits, prediction, rows, showing, sizes, start_up, time_to_quality
 from benchmarks.cells import Results
@@ -74,19 +79,71 @@ def test_what_is_asked_is_judged_by_what_was_measured(raced):
     assert "≤ 0.005 | 0.1 | **no** |" in shown
 
 
+def test_what_has_not_been_measured_does_not_hold(tmp_path):
+    shown = asked.show(Results(tmp_path / "asked.json"))
+    assert shown.count("nothing yet | **no** |") == 5
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """Jobs are scripts, which import each other by their names."""
+    monkeypatch.syspath_prepend(str(Path(showing.__file__).parent / "jobs"))
+
+
+def test_rates_fall_to_a_hundredth_over_the_last_quarter(jobs):
+    curve_job = import_module("curve")
+    steps: list[tuple[float, int]] = []
+
+    class Model:
+        def cool(self, warmth):
+            steps.append((warmth, 0))
+
+        def advance(self, n):
+            steps[-1] = (steps[-1][0], n)
+
+    done = 1
+    for step in time_to_quality.watched(2000):
+        curve_job._advance(Model(), done, step, 2000)
+        done = step
+    warmth, lengths = zip(*steps, strict=True)
+    assert sum(lengths) == 1999
+    assert sum(n for w, n in steps if w == 1) == 1499
+    assert warmth == tuple(sorted(warmth, reverse=True))
+    assert warmth[-1] == pytest.approx(0.01)
+
+
+def test_all_libraries_learn_from_the_same_rows(jobs, tmp_path):
+    tables = import_module("tables")
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": np.arange(50.0), "y": rng.uniform(1, 2, 50), "b": np.ones(50, dtype=np.float32)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    split = tables.read(tmp_path / "t.parquet", 3)
+    assert (split.X.shape, split.X_test.shape) == ((45, 2), (5, 2))
+    assert sorted([*split.X[:, 0], *split.X_test[:, 0]]) == list(range(50))
+    assert split.y.mean() == pytest.approx(0, abs=1e-12)
+    assert split.y.std() == pytest.approx(1)
+    assert np.corrcoef(split.y, table["y"].to_numpy()[split.X[:, 0].astype(int)])[0, 1] == pytest.approx(1)
+    X, X_test = tables.standardised(split.X, split.X_test)
+    assert X.mean(axis=0) == pytest.approx(0, abs=1e-12)
+    assert X.std(axis=0) == pytest.approx([1, 0])
+    assert X_test.shape == (5, 2)
+
+
 @pytest.mark.parametrize(
-    ("hundredth", "tenth", "late"),
+    ("hundredth", "tenth", "why"),
     [
-        ([], [], False),
-        ([], [{"fit": 29.0}], False),
-        ([], [{"fit": 31.0}], True),
-        ([{"fit": 100.0}], [{"fit": 110.0}], False),  # a fixed number of steps
-        ([{"fit": 1.0}], [{"fit": 20.0}], True),
-        ([{"failed": "over 10 minutes"}], [], True),
+        ([], [], ""),
+        ([], [{"processor": 59.0}], ""),
+        ([], [{"processor": 61.0}], "over 10 minutes, as fewer rows tell"),
+        ([{"processor": 100.0}], [{"processor": 110.0}], ""),  # a fixed number of steps
+        ([{"processor": 1.0}], [{"processor": 30.0}], "over 10 minutes, as fewer rows tell"),
+        ([{"failed": "over 10 minutes"}], [], "over 10 minutes, as fewer rows tell"),
+        ([], [{"failed": "over 10 minutes, as fewer rows tell"}], "over 10 minutes, as fewer rows tell"),
+        ([], [{"failed": "failed: no memory"}], "failed: no memory, as fewer rows tell"),
     ],
 )
-def test_what_fewer_rows_tell_is_not_tried(hundredth, tenth, late):
-    assert rows.too_long([hundredth, tenth]) is late
+def test_what_fewer_rows_tell_is_not_tried(hundredth, tenth, why):
+    assert rows.hopeless([hundredth, tenth]) == why
 
 
 def test_all_is_shown_before_anything_was_run(tmp_path, monkeypatch):
