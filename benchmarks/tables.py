@@ -102,8 +102,7 @@ def banana_cells() -> list[Cell]:
 def show_banana(results: Results) -> str:
     rows = []
     for cell in banana_cells():
-        for run in results.of(cell.name):
-            rows.append([cell.name, f"{run['accuracy']:.4f} ± {run['error']:.4f}"])
+        rows += [[cell.name, f"{run['accuracy']:.4f} ± {run['error']:.4f}"] for run in results.of(cell.name)]
     return markdown(["model", "accuracy"], rows)
 
 

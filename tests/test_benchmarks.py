@@ -43,7 +43,7 @@ def raced(tmp_path):
     kept["GPyTorch SVGP | D=5 | steps=8000"] = {"0": run((60, -0.6)), "1": run((60, -0.5))}
     kept["GPJax SVGP | D=5 | steps=4000"] = {"0": run((20, -0.605), (30, -0.55))}
     kept["GPflow SGPR | D=5 | points=100"] = {"0": run((90, -0.4)), "1": run((90, -0.4))}
-    kept["odvff | D=5 | harmonics=default | iterations=default"] = {"0": run((0.4, -0.5)), "1": run((0.5, -0.5))}
+    kept["odvff, default arguments | D=5 | iterations=default"] = {"0": run((0.4, -0.5)), "1": run((0.5, -0.5))}
     kept["oracle | D=5"] = {"0": {"log_density": -0.498}, "1": {"log_density": -0.498}}
     path = tmp_path / "time-to-quality.json"
     path.write_text(json.dumps(kept))
@@ -53,12 +53,12 @@ def raced(tmp_path):
 def test_seeds_that_not_all_have_are_left_out_and_shorter_runs_count(raced):
     ((seed, (target, curves)),) = time_to_quality.targets_and_peers(raced, 5, 0.0).items()
     assert (seed, target, len(curves)) == (0, -0.6, 10)
-    race = time_to_quality.race(raced, 5, "default")
+    race = time_to_quality.race(raced, 5, "default arguments")
     assert race.ratio == [pytest.approx(75)]
     assert race.gap == [pytest.approx(-0.002)]
     assert (race.worked, race.our_work, race.earliest) == ([60], [0.8], [0.4])
-    assert time_to_quality.race(raced, 5, "default", less=0.005).fastest == [20]
-    assert time_to_quality.race(raced, 10, "default") is None
+    assert time_to_quality.race(raced, 5, "default arguments", less=0.005).fastest == [20]
+    assert time_to_quality.race(raced, 10, "default arguments") is None
 
 
 def test_an_svgp_is_watched_most_closely_while_its_rates_fall():
@@ -73,7 +73,7 @@ def test_what_is_asked_is_judged_by_what_was_measured(raced):
     shown = asked.show(Results(raced.path.with_name("asked.json")))
     assert "times faster to the quality of the best SVGP after 8000 steps | ≥ 60 | 75 | yes |" in shown
     assert "log-likelihood below the true process | ≤ 0.005 | 0.002 | yes |" in shown
-    raced.keep("odvff | D=5 | harmonics=default | iterations=default", 0, run((4, -0.6)))
+    raced.keep("odvff, default arguments | D=5 | iterations=default", 0, run((4, -0.6)))
     shown = asked.show(Results(raced.path.with_name("asked.json")))
     assert "≥ 60 | 7.5 | **no** |" in shown
     assert "≤ 0.005 | 0.1 | **no** |" in shown

@@ -274,12 +274,14 @@ class _Problem:
             n = whole(n, "n_harmonics", at_least=1, remedy="10 is a good start, or 'auto'")
             terms = self._terms(n)
             if pairs:
-                rows = self._shuffled(self._sample(PAIR_ROWS))
-                fit = fit_quietly(terms, collect(terms, [rows]), max_iter=50)
-                found = self._interactions(
-                    fit, rows, pairs, most, tuple(dict.fromkeys(min(n, rung) for rung in LADDER))
-                )
+                rows = self._sample(ALL_ROWS if self._are_few() else PAIR_ROWS)
+                statistics = collect(terms, [rows])
+                fit = fit_quietly(terms, statistics, max_iter=50)
+                ladder = tuple(dict.fromkeys(min(n, rung) for rung in LADDER))
+                found = self._interactions(fit, self._shuffled(rows), pairs, most, ladder)
                 terms, self._noise = fit.terms, found.noise if found.terms else fit.noise
+                if self.likelihood is None and self._are_few() and not found.terms:
+                    self._statistics = statistics
             if self.likelihood is not None:
                 terms = self._started(terms)[0]
             return Sum((*terms, *found.terms)), [found.report] if pairs else []
