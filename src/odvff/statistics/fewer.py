@@ -59,16 +59,13 @@ def _fouriers(term: Term) -> list[Fourier]:
 def _map(term: Term, fewer: Term) -> Any | None:
     """T of a term, from all of its features to the fewer ones; None where they are the same."""
     many, few = _fouriers(term), _fouriers(fewer)
-    if [replace(f, n_harmonics=1) for f in many] != [replace(f, n_harmonics=1) for f in few] or (
-        (term.columns, _orders(term)) != (fewer.columns, _orders(fewer))
-    ):
+    alike = [replace(f, n_harmonics=1) for f in many] == [replace(f, n_harmonics=1) for f in few]
+    if not alike or not (many or term.features == fewer.features) or _reads(term) != _reads(fewer):
         raise InputError(
             f"term {term.name!r} has {term.features!r} of columns {term.columns}, which do not contain "
             f"{fewer.features!r} of columns {fewer.columns}."
         )
     if many == few:
-        if term.features != fewer.features:
-            raise InputError(f"term {term.name!r} has {term.features!r}, which do not contain {fewer.features!r}.")
         return None
     return reduce(
         np.kron,
@@ -77,6 +74,10 @@ def _map(term: Term, fewer: Term) -> Any | None:
             for f, g, s in zip(many, few, _orders(term), strict=True)
         ],
     )
+
+
+def _reads(term: Term) -> tuple[Any, list[int]]:
+    return term.columns, _orders(term)
 
 
 def _orders(term: Term) -> list[int]:
