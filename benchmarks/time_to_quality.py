@@ -136,9 +136,9 @@ class Race:
         return _ratio(self.fastest, self.ours)
 
 
-def race(results: Results, D: int, use: str, less: float = 0.0) -> Race | None:
+def race(results: Results, D: int, use: str, less: float = 0.0, sgpr: bool = True) -> Race | None:
     """Over the seeds that all have; to a quality that is so much less than that of the best SVGP."""
-    peers, true = targets_and_peers(results, D, less), results.by_seed(f"oracle | D={D}")
+    peers, true = targets_and_peers(results, D, less, sgpr), results.by_seed(f"oracle | D={D}")
     by_iterations = {n: _curves(results, _our_name(use, n, D)) for n in ITERATIONS}
     own = by_iterations["default"]
     seeds = [seed for seed in peers if seed in own and seed in true]
@@ -161,27 +161,31 @@ def race(results: Results, D: int, use: str, less: float = 0.0) -> Race | None:
 
 def _headline(results: Results) -> str:
     rows = [
-        _row(D, less, use, run) for D, less, use in product(COLUMNS, LESS, USES) if (run := race(results, D, use, less))
+        _row(D, less, use, run, race(results, D, use, less, sgpr=False))
+        for D, less, use in product(COLUMNS, LESS, USES)
+        if (run := race(results, D, use, less))
     ]
-    head = ["D", "less by", "log-likelihood to reach", "fastest other, s", "ours", "s", "ratio"]
+    head = ["D", "less by", "log-likelihood to reach", "fastest other, s", "ours", "s", "ratio", "ratio, to SVGP alone"]
     head += ["ratio of processor seconds", "ours in the end, less the true process", "ours at its earliest, s", "ratio"]
     return markdown(head, rows)
 
 
-def _row(D: int, less: float, use: str, run: Race) -> list[str]:
+def _row(D: int, less: float, use: str, run: Race, svgp_alone: Race | None) -> list[str]:
     seconds, ratio = _against(run.fastest, run.ours)
     shown = [f"{less:g}", spread(run.target), spread(run.fastest), use, seconds, ratio]
+    shown += [_against(svgp_alone.fastest, svgp_alone.ours)[1] if svgp_alone else "–"]
     shown += [_against(run.worked, run.our_work)[1], spread(run.gap, 2)]
     return [str(D), *shown, *_against(run.fastest, run.earliest)]
 
 
-def targets_and_peers(results: Results, D: int, less: float) -> dict[int, tuple[float, list[Curve]]]:
+def targets_and_peers(results: Results, D: int, less: float, sgpr: bool = True) -> dict[int, tuple[float, list[Curve]]]:
     """Of every seed that all others have: the best SVGP's end, less so much, and the curves of all who might reach it.
 
     A seed that some lack is left out: they might have been the fastest.
     """
     long = [_curves(results, _svgp_name(library, LONG, D)) for library in SVGP]
-    planned = [_svgp_name(library, last, D) for library in SVGP for last in SHORT if D > 1] + _sgpr_names(D)
+    planned = [_svgp_name(library, last, D) for library in SVGP for last in SHORT if D > 1]
+    planned += _sgpr_names(D) if sgpr else []
     everyone = [*long, *(_curves(results, name) for name in planned)]
     return {
         seed: (
