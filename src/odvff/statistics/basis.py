@@ -117,16 +117,20 @@ def _fill_alike(terms: list[Term], X: Array, out: Array) -> None:
     fill_inside(t, first.n_harmonics, matern(terms[0].kernel).order, out)
 
 
+def fouriers(term: Term) -> list[Fourier]:
+    """The Fourier features of each of a term's columns, in whatever basis; none if it has levels."""
+    factors = term.features.factors if isinstance(term.features, Kronecker) else (term.features,)
+    plain: list[Any] = [f.fourier if isinstance(f, OrthogonalFourier) else f for f in factors]
+    return [f for f in plain if isinstance(f, Fourier)]
+
+
 def boxes(terms: Sum) -> list[tuple[int, float, float]]:
     """(column, a, b) for every column that has a box."""
     result = []
     for term in terms:
-        factors = term.features.factors if isinstance(term.features, Kronecker) else (term.features,)
-        for i, factor in enumerate(factors):
-            if isinstance(factor, OrthogonalFourier):
-                factor = factor.fourier
-            if isinstance(factor, Fourier):
-                result.append(((term.columns or tuple(range(len(factors))))[i], *factor.interval))
+        features = fouriers(term)
+        columns = term.columns or tuple(range(len(features)))
+        result += [(column, *f.interval) for column, f in zip(columns, features, strict=False)]
     return result
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.features import Fourier, Kronecker
+from odvff.features import Kronecker
 from odvff.features.orthogonal import harmonic_coefficients, norms
 from odvff.kernels import matern, separable
-from odvff.statistics.basis import orthogonal, signature
+from odvff.statistics.basis import fouriers, orthogonal, signature
 from odvff.statistics.summary import Statistics
 from odvff.terms import Sum, Term
 
@@ -45,20 +45,13 @@ def holds(terms: Sum, fewer: Sum) -> bool:
     return all(
         have.n_harmonics >= want.n_harmonics
         for term, few in zip(terms, fewer, strict=True)
-        for have, want in zip(_fouriers(term), _fouriers(few), strict=True)
+        for have, want in zip(fouriers(term), fouriers(few), strict=True)
     )
-
-
-def _fouriers(term: Term) -> list[Fourier]:
-    """The Fourier features of each of its columns; those of levels are others."""
-    features: Any = term.features
-    plain = (getattr(f, "fourier", f) for f in getattr(features, "factors", (features,)))
-    return [f for f in plain if isinstance(f, Fourier)]
 
 
 def _map(term: Term, fewer: Term) -> Any | None:
     """T of a term, from all of its features to the fewer ones; None where they are the same."""
-    many, few = _fouriers(term), _fouriers(fewer)
+    many, few = fouriers(term), fouriers(fewer)
     alike = [replace(f, n_harmonics=1) for f in many] == [replace(f, n_harmonics=1) for f in few]
     if not alike or not (many or term.features == fewer.features) or _reads(term) != _reads(fewer):
         raise InputError(
@@ -77,12 +70,13 @@ def _map(term: Term, fewer: Term) -> Any | None:
 
 
 def _reads(term: Term) -> tuple[Any, list[int]]:
+    """Beside the features themselves, what their values depend on."""
     return term.columns, _orders(term)
 
 
 def _orders(term: Term) -> list[int]:
     """s of the Matérn kernel of each of its columns."""
-    columns = len(_fouriers(term))
+    columns = len(fouriers(term))
     if columns == 0:
         return []
     kernels = separable(term.kernel, columns) if isinstance(term.features, Kronecker) else [term.kernel]
