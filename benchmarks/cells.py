@@ -61,6 +61,10 @@ class Results:
     def of(self, cell: str) -> list[dict[str, Any]]:
         return list(self.by_seed(cell).values())
 
+    def __bool__(self) -> bool:
+        """Has anything been measured?"""
+        return bool(self._kept)
+
     def has(self, cell: str, seed: int) -> bool:
         return str(seed) in self._kept.get(cell, {})
 

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.cells import Experiment, Results, run
+from benchmarks.showing import NOTHING
 
 
 def main(here: Path, experiments: list[Experiment], description: str, arguments: list[str]) -> int:
@@ -20,14 +21,14 @@ def main(here: Path, experiments: list[Experiment], description: str, arguments:
         return 0
     if asked.command == "write":
         wanted = [one for one in experiments if not one.on_request or results(one).path.exists()]
-        shown = [f"## {one.name}\n\n{one.show(results(one))}\n" for one in wanted]
+        shown = [f"## {one.name}\n\n{_shown(one, results(one))}\n" for one in wanted]
         (here / "README.md").write_text("\n".join([(here / "intro.md").read_text(), *shown]))
         return 0
     everything = [one for one in experiments if not one.on_request]
     chosen = everything if asked.name == "all" else [by_name[asked.name]]
     if asked.command == "show":
         for one in chosen:
-            print(f"# {one.name}\n\n{one.show(results(one))}\n")
+            print(f"# {one.name}\n\n{_shown(one, results(one))}\n")
         return 0
     try:
         failed = sum(run(one, results(one), asked.repeats, asked.only, _say) for one in chosen)
@@ -35,6 +36,11 @@ def main(here: Path, experiments: list[Experiment], description: str, arguments:
         _say("ended; every finished run is kept, and the same command goes on from here")
         return 130
     return 1 if failed else 0
+
+
+def _shown(one: Experiment, results: Results) -> str:
+    """Its tables and pictures, unless it has runs of its own and none has been made."""
+    return one.show(results) if results or not one.cells() else NOTHING
 
 
 def _say(line: str) -> None:

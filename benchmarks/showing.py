@@ -4,6 +4,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+NOTHING = "Nothing has been measured yet."
 PICTURES = Path(__file__).parent / "pictures"
 
 
@@ -45,7 +46,7 @@ def each(runs: list[dict[str, Any]], *keys: str) -> list[float]:
 def circumstances(runs: list[dict[str, Any]]) -> str:
     """Where and with what the runs were made, in a sentence; how much of the machine others had meanwhile."""
     if not runs:
-        return "Nothing has been measured yet."
+        return NOTHING
     machines = sorted({run["machine"].partition(", load ")[0] for run in runs})
     taken = [100 * run["taken"] for run in runs if "taken" in run]
     others = [f"of its time others took {spread(taken, 2)} %"] if taken else []

@@ -7,7 +7,7 @@ from statistics import fmean, geometric_mean
 from typing import Any
 
 from benchmarks.cells import Results
-from benchmarks.showing import circumstances, markdown, picture, pyplot, short
+from benchmarks.showing import NOTHING, circumstances, markdown, picture, pyplot, short
 
 OURS = "odvff"
 CLEAR = 0.01  # difference in mean log density that is worth telling
@@ -51,7 +51,7 @@ def show(tables: tuple[str, ...], uses: dict[str, str], minutes: int, results: R
     tables = tuple(table for table in tables if any(runs[table, library] for library in uses))
     libraries = tuple(uses)
     if not _ended(runs, tables, libraries):
-        return "Nothing has been measured yet."
+        return NOTHING
     parts = [
         _introduction(runs, tables, libraries, minutes),
         markdown(["library", "how it was used"], [[name, how] for name, how in uses.items()]),
@@ -244,6 +244,8 @@ def show_interactions(tables: tuple[str, ...], results: Results) -> str:
         if common:
             means = [_mean(own, "rmse"), *(_mean(theirs, key) for key in ("additive", "free"))]
             rows.append([table, str(len(common)), *("–" if mean is None else f"{mean:.3f}" for mean in means)])
+    if not rows:
+        return NOTHING
     head = ["table", "splits", OURS, "LightGBM, trees of one column", "LightGBM"]
     return (
         "RMSE of LightGBM's model of the mean as it is, and with trees that see one column each, so that it is a sum "
