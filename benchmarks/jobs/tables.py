@@ -23,6 +23,7 @@ class Split:
     y: Any
     X_test: Any
     y_test: Any
+    deviation: float  # of the targets of the former, in their own unit
 
 
 def asked() -> tuple[Split, int]:
@@ -40,13 +41,14 @@ def read(path: Path, seed: int) -> Split:
     y = np.log(y) if path.stem in LOGARITHM else y
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = np.sort(order[len(y) // 10 :]), np.sort(order[: len(y) // 10])
-    y = (y - y[train].mean()) / y[train].std()
+    deviation = float(y[train].std())
+    y = (y - y[train].mean()) / deviation
     names = [name for name in file.schema_arrow.names if name != "y"]
     X, X_test = (np.empty((len(rows), len(names))) for rows in (train, test))
     for d, name in enumerate(names):
         column = file.read([name])[name].to_numpy()
         X[:, d], X_test[:, d] = column[train], column[test]
-    return Split(X, y[train], X_test, y[test])
+    return Split(X, y[train], X_test, y[test], deviation)
 
 
 def standardised(X: Any, X_test: Any) -> tuple[Any, Any]:
@@ -88,6 +90,7 @@ def measure(
         *packages,
         rows=len(split.y) + len(split.y_test),
         columns=split.X.shape[1],
+        deviation=split.deviation,
         fit=fitted - began,
         processor=worked,
         predict=ended - fitted,
