@@ -155,13 +155,13 @@ def test_what_fewer_rows_tell_is_not_tried(hundredth, tenth, why):
 def test_qualities_are_compared_in_the_units_of_y(tmp_path, monkeypatch):
     monkeypatch.setattr(showing, "PICTURES", tmp_path / "pictures")
     costs = {"fit": 2.0, "peak_gb": 0.2, "wall": 3.0, "coverage": 0.95, "machine": "one", "versions": {}}
-    # as good as ours: y/10 has a density that is ten times as high
-    theirs = {**costs, "log_density": -0.6 + np.log(10), "deviation": 10.0}
+    # better by 0.1 nats: the density of y/10 is ten times as high
+    theirs = {**costs, "log_density": -0.5 + np.log(10), "deviation": 10.0}
     kept = {"odvff, streamed | N=10000": {"0": {**costs, "log_density": -0.6}}, "pyGAM | N=10000": {"0": theirs}}
     path = tmp_path / "rows.json"
     path.write_text(json.dumps(kept))
     (one,) = rows.ROWS_BENCHMARK
-    assert "1 ×, 0.2 GB, +0.00" in one.show(Results(path))
+    assert "1 ×, 0.2 GB, +0.10" in one.show(Results(path))
 
 
 def test_all_is_shown_before_anything_was_run(tmp_path, monkeypatch):
