@@ -50,10 +50,11 @@ def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) ->
     """Run `jobs/JOB.py` in a new process; its last line is JSON. A job tells its own time since `BENCHMARK_BEGAN`."""
     _read_from_disk(environment)
     command = [str(python_of(environment)), f"{job}.py", *map(str, arguments)]
+    _stay_on_few_cores()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
         before, began = _ticks(), time.time()
         variables = {**_variables(), "BENCHMARK_BEGAN": repr(began)}
-        process = subprocess.Popen(command, cwd=JOBS, env=variables, stdout=out, stderr=error, preexec_fn=_on_few_cores)
+        process = subprocess.Popen(command, cwd=JOBS, env=variables, stdout=out, stderr=error)
         status, usage = _wait(process.pid, began + limit)
         seconds = time.time() - began
         taken = _taken(before, _ticks(), usage.ru_utime + usage.ru_stime)
@@ -101,7 +102,9 @@ def _variables() -> dict[str, str]:
     return {**kept, **threads, "OMP_WAIT_POLICY": "PASSIVE", "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
-def _on_few_cores() -> None:
+@cache
+def _stay_on_few_cores() -> None:
+    """Of this process, whose children inherit it: to set it in each would cost them a copy of this one's memory."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 

@@ -1,12 +1,12 @@
-"""What jobs of all libraries share; NumPy is all it needs. A job is a script, run in the environment of its library."""
+"""What jobs of all libraries share; NumPy is all it needs. A job is a script, run in the environment of its library.
 
-import json
+Clocks run meanwhile, so that what is imported here is what the interpreter has imported anyway.
+"""
+
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 
@@ -52,6 +52,9 @@ def scores(mean: Any, variance: Any, y: Any) -> dict[str, float]:
 
 def report(*packages: str, **measured: Any) -> None:
     """The last line of a job."""
+    import json
+    from importlib.metadata import version
+
     versions = {name: version(name) for name in packages}
     print(json.dumps({**_peak(), **measured, "versions": versions}))
 
@@ -61,6 +64,8 @@ def _peak() -> dict[str, float]:
 
     What a parent is told of an ended child counts from before the program was loaded, and so holds the parent's own.
     """
+    from pathlib import Path
+
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     peaks = [float(line.split()[1]) / 1e6 for line in lines if line.startswith("VmHWM:")]

@@ -14,14 +14,19 @@ from odvff.statistics.basis import fill_features
 from odvff.terms import Sum
 from odvff.threads import one_blas_thread
 
+ROWS_A_THREAD = 2048  # fewer are done before a thread has begun
 # long calls are few; 32 MB of features at a time
 MOST_ROWS, LEAST_ROWS, BLOCK_ENTRIES = 8192, 512, 2**22
 
 
 def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
+    n_threads = min(n_threads, -(-len(X) // ROWS_A_THREAD))
+    if n_threads == 1:
+        with one_blas_thread():
+            return _sum(terms, X, Y, weights)
     edges = np.linspace(0, len(X), n_threads + 1).astype(int)
-    pieces = [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
+    pieces = [slice(lo, hi) for lo, hi in pairwise(edges)]
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         sums = pool.map(lambda s: _sum(terms, X[s], Y[s], None if weights is None else weights[s]), pieces)
         return sum(sums)
