@@ -50,16 +50,17 @@ def _peer(library: str, n_rows: int, seed: int) -> dict[str, Any]:
 def hopeless(fewer: list[list[dict[str, Any]]]) -> str:
     """Why a fit is not worth trying, as those to a hundredth and to a tenth of the rows tell; empty if they do not.
 
-    It takes ten times as long as with a tenth, or by what factor that took longer than with a hundredth.
+    It takes as many times as long as with a tenth as that took longer than with a hundredth; if the latter is not
+    known, nothing is: some take as long for any number of rows.
     """
     failures = [run["failed"] for runs in fewer for run in runs if "failed" in run]
     if failures:
         return failures[-1] if failures[-1].endswith(FEWER) else failures[-1] + FEWER
     seconds = [runs[0]["processor"] if runs else None for runs in fewer]
-    if seconds[1] is None:
+    if None in seconds:
         return ""
-    growth = 10.0 if seconds[0] is None else seconds[1] / seconds[0]
-    return f"over {LIMIT // 60} minutes{FEWER}" if seconds[1] * growth > LIMIT else ""
+    hundredth, tenth = seconds
+    return f"over {LIMIT // 60} minutes{FEWER}" if tenth * tenth / hundredth > LIMIT else ""
 
 
 def cells() -> list[Cell]:
