@@ -139,8 +139,7 @@ def test_all_libraries_learn_from_the_same_rows(jobs, tmp_path):
     ("hundredth", "tenth", "why"),
     [
         ([], [], ""),
-        ([], [{"processor": 59.0}], ""),
-        ([], [{"processor": 61.0}], "over 10 minutes, as fewer rows tell"),
+        ([], [{"processor": 500.0}], ""),  # who knows how it grows
         ([{"processor": 100.0}], [{"processor": 110.0}], ""),  # a fixed number of steps
         ([{"processor": 1.0}], [{"processor": 30.0}], "over 10 minutes, as fewer rows tell"),
         ([{"failed": "over 10 minutes"}], [], "over 10 minutes, as fewer rows tell"),
