@@ -126,6 +126,15 @@ def scaled_coefficients(n_harmonics: int, order: int) -> Any:
     return -harmonic_coefficients(n_harmonics, order) / norms(n_harmonics, order)[:, None]
 
 
+def harmonic_form(n_harmonics: int, order: int) -> tuple[Any, Any, Any]:
+    """R̂_1 … R̂_order as sums of F cosines, F sines and powers of t − ½: the coefficients of each, a row for each R̂."""
+    cosines, sines = np.split(scaled_coefficients(n_harmonics, order), 2, axis=1)
+    powers = np.zeros((order, order + 1))
+    for row, centred, norm in zip(powers, BERNOULLI_CENTRED, norms(n_harmonics, order), strict=False):
+        row[: len(centred)] = np.divide(centred, norm)
+    return cosines, sines, powers
+
+
 @lru_cache(maxsize=1024)
 def norms(n_harmonics: int, order: int) -> Any:
     """n_k with ‖B_k − its first F harmonics‖² = n_k²/2."""
