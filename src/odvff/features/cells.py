@@ -17,7 +17,7 @@ BLOCK_ROWS = 2**15  # in fewer, threads wait for each other's turn in the interp
 def taylor(cosines: Any, sines: Any, polynomials: Any) -> Any:
     """g^{(j)}/(j! nʲ) at the centres of n cells, (K, 8, n), of K functions g.
 
-    They are Σ_m a_m cos 2πmt + b_m sin 2πmt + Σ_i p_i (t−½)^i, with F harmonics and few powers: a row for each function.
+    They are Σ_m a_m cos 2πmt + b_m sin 2πmt + Σ_i p_i (t−½)^i: F harmonics and a few powers, a row for each function.
     """
     F = cosines.shape[1]
     n = 1 << (CELLS * F - 1).bit_length()

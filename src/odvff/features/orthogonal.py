@@ -65,6 +65,11 @@ class OrthogonalFourier:
         """∂Kuf/∂λ."""
         return self._change_basis(self.fourier.Kuf_rate(kernel, X), matern(kernel).order)
 
+    def edges(self, kernel: Any) -> tuple[Any, Any]:
+        """As `Fourier.edges`."""
+        left, right = (self._change_basis(edge, matern(kernel).order) for edge in self.fourier.edges(kernel))
+        return left, right
+
     def _change_basis(self, phi: Array, s: int) -> Array:
         F = self.fourier.n_harmonics
         remainders = BERNOULLI_COEFFICIENTS[1 : s + 1, : s + 1] @ concatenate([phi[:1], phi[-s:]])

@@ -97,13 +97,18 @@ class Posterior:
         points = "no γ" if self.gamma is None else f"|γ|={len(self.gamma)}"
         return f"Posterior({len(self.terms)} terms, |β|={self.factor.size}, {points})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what predictions keep to be fast: a copy makes it anew."""
+        made = {name for name in vars(self) if isinstance(getattr(Posterior, name, None), cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in made}
+
     @property
     def whitened_weights(self) -> Array:
         """m − ψ(γ)a_γ: the part of the mean that is in β."""
         return self.mean_u - self._psi_a
 
     def mean(self, X: Array) -> Array:
-        """E f(x), row by row: for terms of one column in a time that grows neither with |β| nor with |γ|."""
+        """E f(x), row by row; of terms of one column in a time that grows neither with |β| nor with |γ|."""
         X = matrix(X, "X")
         if not self._is_fast(X):
             return self._with_points(X, self.weights @ self.terms.Kuf(X))

@@ -7,6 +7,7 @@ multiplied with many columns together. Rows outside a box have features of their
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.linalg import BlockFactor
-from odvff.statistics.basis import fill_features, orthogonal, outside
+from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
 from odvff.terms import Sum
 
 SMALL = 128  # features of a term: beyond, the structured factor is cheaper than the product with its inverse
@@ -38,10 +39,10 @@ class FastFeatures:
         self.terms = Sum(tuple(orthogonal(term) for term in terms))
         self.factor = self.terms.Kuu().factor()
         self._layout = self.factor.slices
-        self._runs = _runs(self.factor)
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Rows, and φ̂ of them as (|β|, rows), which is overwritten by the next: memory that is warm is fast."""
+        check_columns(self.terms, X)
         block = int(np.clip(BLOCK_ENTRIES // self.factor.size, LEAST_ROWS, MOST_ROWS))
         out = outside(self.terms, X)
         if out.all():
@@ -62,6 +63,10 @@ class FastFeatures:
                 phi[:, out[rows]] = beyond[:, before:after]
                 before = after
             yield rows, phi
+
+    @cached_property
+    def _runs(self) -> list[_Run]:
+        return _runs(self.factor)
 
     def whiten(self, phi: Any, out: Any) -> Any:
         """ψ = C⁻¹φ̂, into an array of the same shape."""
