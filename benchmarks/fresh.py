@@ -13,6 +13,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,11 +52,11 @@ def fresh(environment: str, job: str, *arguments: Any, limit: float = 3600.0) ->
     """Run `jobs/JOB.py` in a new process; its last line is JSON. A job tells its own time since `BENCHMARK_BEGAN`."""
     _read_from_disk(environment)
     command = [str(python_of(environment)), f"{job}.py", *map(str, arguments)]
-    _stay_on_few_cores()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
         before, began = _ticks(), time.time()
         variables = {**_variables(), "BENCHMARK_BEGAN": repr(began)}
-        process = subprocess.Popen(command, cwd=JOBS, env=variables, stdout=out, stderr=error)
+        with _few_cores():
+            process = subprocess.Popen(command, cwd=JOBS, env=variables, stdout=out, stderr=error)
         status, usage = _wait(process.pid, began + limit)
         seconds = time.time() - began
         taken = _taken(before, _ticks(), usage.ru_utime + usage.ru_stime)
@@ -102,11 +104,18 @@ def _variables() -> dict[str, str]:
     return {**kept, **threads, "OMP_WAIT_POLICY": "PASSIVE", "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
-@cache
-def _stay_on_few_cores() -> None:
-    """Of this process, whose children inherit it: to set it in each would cost them a copy of this one's memory."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+@contextmanager
+def _few_cores() -> Iterator[None]:
+    """For this thread, whose children inherit it: to set it in each would cost them a copy of this one's memory."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(allowed)[:THREADS])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def machine() -> str:

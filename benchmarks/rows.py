@@ -85,7 +85,8 @@ def show(results: Results) -> str:
     text = (
         f"Rows of {COLUMNS} columns in a Parquet file, made before the clock starts, so that the system may still "
         "hold it in memory. Ours is `ODVFFRegressor` with default arguments; rows are streamed, a tenth of them but at "
-        "most 10,000 held out, and the time includes reading them as often as it takes. The others read the file into "
+        "most 10,000 held out, and the time of the fit includes reading them as often as it takes (that of the whole "
+        "process one time more, for those held out). The others read the file into "
         "memory and fit nine tenths of the rows, as in `tabular`: LightGBM with five models, pyGAM with its search, "
         "NGBoost with early stopping, GPyTorch with as many steps whatever the rows. Their columns have the time of "
         "the fit alone, as a multiple of our median, the peak of memory, and how much their log density on held-out "

@@ -1,6 +1,6 @@
 """What jobs of all libraries share; NumPy is all it needs. A job is a script, run in the environment of its library.
 
-Clocks run meanwhile, so that what is imported here is what the interpreter has imported anyway.
+Clocks run meanwhile, so that little is imported here, and that every library needs itself.
 """
 
 import os

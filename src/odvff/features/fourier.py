@@ -99,8 +99,7 @@ class Fourier:
         if not is_traced(outside) and not outside.any():
             return inside
         r = xp.minimum(xp.abs(x - nearest), VANISHED / k.rate)
-        left = self._derivatives(0.0, k.order, sign=-1.0) @ _tail_weights(r, k, self.length)
-        right = self._derivatives(1.0, k.order, sign=1.0) @ _tail_weights(r, k, self.length)
+        left, right = (edge @ tail_weights(r, k, self.length) for edge in self.edges(kernel))
         return xp.where(x < a, left, xp.where(x > b, right, inside))
 
     def Kuf_rate(self, kernel: Any, X: Array) -> Array:
@@ -113,9 +112,13 @@ class Fourier:
         z, p = k.rate * r, k.order - 1
         rows = [(r / self.length) ** j / factorial(j) * z ** (p - j) / factorial(p - j) for j in range(k.order)]
         weights = -r * np.exp(-z) * np.stack(rows)
-        left = self._derivatives(0.0, k.order, sign=-1.0) @ weights
-        right = self._derivatives(1.0, k.order, sign=1.0) @ weights
+        left, right = (edge @ weights for edge in self.edges(kernel))
         return np.where(x < a, left, np.where(x > b, right, 0.0))
+
+    def edges(self, kernel: Any) -> tuple[Any, Any]:
+        """What features do outside the box, to the left and to the right: (|β|, s) each, times `tail_weights`."""
+        order = matern(kernel).order
+        return self._derivatives(0.0, order, sign=-1.0), self._derivatives(1.0, order, sign=1.0)
 
     def refined(self, factor: int) -> "Fourier":
         """These features among `factor` times as many harmonics."""
@@ -180,7 +183,7 @@ def harmonics(t: Array, n_harmonics: int, out: Array | None = None) -> Array:
     return out
 
 
-def _tail_weights(r: Array, k: Matern, length: float) -> Array:
+def tail_weights(r: Array, k: Matern, length: float) -> Array:
     """w_j(r) with tail(r) = Σ_j g^{(j)}(edge) w_j(r), derivatives with respect to t; of shape (s, N).
 
     Expanding (λ+∂)^k: w_j = e^{−λr} (r^j/j!) Σ_{i≤p−j} (λr)^i/i!, and d/dx = (1/L) d/dt.

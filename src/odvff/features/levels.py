@@ -31,6 +31,10 @@ class Levels:
 
     def inside(self, X: Array) -> Array:
         """One-hot codes, of shape (n_levels, N): no hyper-parameter enters."""
+        return (self.codes(X) == np.arange(self.n_levels)[:, None]) * 1.0
+
+    def codes(self, X: Array) -> Array:
+        """The one column of X, of codes that there are."""
         codes = matrix(X, "X", n_columns=1)[:, 0]
         if not is_traced(codes):
             wrong = (codes != np.floor(codes)) | (codes < -1) | (codes >= self.n_levels)
@@ -40,7 +44,7 @@ class Levels:
                     f"X has the code {codes[i]:g} in row {i}; the codes of {self.n_levels} levels are 0 to "
                     f"{self.n_levels - 1}, and −1 for a missing or unseen level."
                 )
-        return (codes == np.arange(self.n_levels)[:, None]) * 1.0
+        return codes
 
     def Kuu(self, kernel: Any) -> Diagonal:
         """I/σ²."""

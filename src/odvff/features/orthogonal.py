@@ -65,6 +65,11 @@ class OrthogonalFourier:
         """∂Kuf/∂λ."""
         return self._change_basis(self.fourier.Kuf_rate(kernel, X), matern(kernel).order)
 
+    def edges(self, kernel: Any) -> tuple[Any, Any]:
+        """As `Fourier.edges`."""
+        left, right = (self._change_basis(edge, matern(kernel).order) for edge in self.fourier.edges(kernel))
+        return left, right
+
     def _change_basis(self, phi: Array, s: int) -> Array:
         F = self.fourier.n_harmonics
         remainders = BERNOULLI_COEFFICIENTS[1 : s + 1, : s + 1] @ concatenate([phi[:1], phi[-s:]])
@@ -124,6 +129,15 @@ def harmonic_coefficients(n_harmonics: int, order: int) -> Any:
 def scaled_coefficients(n_harmonics: int, order: int) -> Any:
     """What R̂_k takes off the polynomial: −coefficients/n_k."""
     return -harmonic_coefficients(n_harmonics, order) / norms(n_harmonics, order)[:, None]
+
+
+def harmonic_form(n_harmonics: int, order: int) -> tuple[Any, Any, Any]:
+    """R̂_1 … R̂_order as sums of F cosines, F sines and powers of t − ½: the coefficients of each, a row for each R̂."""
+    cosines, sines = np.split(scaled_coefficients(n_harmonics, order), 2, axis=1)
+    powers = np.zeros((order, order + 1))
+    for row, centred, norm in zip(powers, BERNOULLI_CENTRED, norms(n_harmonics, order), strict=False):
+        row[: len(centred)] = np.divide(centred, norm)
+    return cosines, sines, powers
 
 
 @lru_cache(maxsize=1024)

@@ -26,6 +26,7 @@ from odvff.arrays import Array, is_traced, namespace
 from odvff.checks import matrix, numbers, untraced, vector, whole
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
+from odvff.posterior.curves import Curves
 from odvff.posterior.point_sums import PointSum
 from odvff.posterior.residual import residual_variance, unexplained
 from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator
@@ -96,20 +97,22 @@ class Posterior:
         points = "no γ" if self.gamma is None else f"|γ|={len(self.gamma)}"
         return f"Posterior({len(self.terms)} terms, |β|={self.factor.size}, {points})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what predictions keep to be fast: a copy makes it anew."""
+        made = {name for name in vars(self) if isinstance(getattr(Posterior, name, None), cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in made}
+
     @property
     def whitened_weights(self) -> Array:
         """m − ψ(γ)a_γ: the part of the mean that is in β."""
         return self.mean_u - self._psi_a
 
     def mean(self, X: Array) -> Array:
-        """E f(x), row by row: O(|β| + |γ|) each."""
+        """E f(x), row by row; of terms of one column in a time that grows neither with |β| nor with |γ|."""
         X = matrix(X, "X")
         if not self._is_fast(X):
             return self._with_points(X, self.weights @ self.terms.Kuf(X))
-        mean = np.empty(len(X))
-        for rows, phi in self._fast.blocks(X):
-            mean[rows] = self._fast_weights @ phi
-        return self._with_points(X, mean)
+        return self._with_points(X, self._curves(X))
 
     def variance(self, X: Array) -> Array:
         """Var f(x), row by row."""
@@ -156,6 +159,10 @@ class Posterior:
     @cached_property
     def _fast_weights(self) -> Array:
         return self._fast.factor.solve_transpose(self.whitened_weights)
+
+    @cached_property
+    def _curves(self) -> Curves:
+        return Curves(self._fast, self._fast_weights)
 
     @cached_property
     def _is_upper(self) -> bool:

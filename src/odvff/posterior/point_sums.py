@@ -162,7 +162,7 @@ class PointSum:
             if one is None:
                 total += term.covariance(X, self._gamma) @ self._weights
             else:
-                total += one(term.select(X)[:, 0])
+                total += one(X[:, 0 if term.columns is None else term.columns[0]])
         return total
 
 

@@ -7,6 +7,7 @@ multiplied with many columns together. Rows outside a box have features of their
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -14,10 +15,10 @@ import numpy as np
 
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.linalg import BlockFactor
-from odvff.statistics.basis import fill_features, orthogonal, outside
+from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
 from odvff.terms import Sum
 
-SMALL = 64  # features of a term: beyond, the structured factor is cheaper than the product with its inverse
+SMALL = 128  # features of a term: beyond, the structured factor is cheaper than the product with its inverse
 MADE_FOR = (Fourier, Kronecker, Levels)
 BLOCK_ENTRIES, LEAST_ROWS, MOST_ROWS = 2**18, 64, 4096  # 2 MB of features at a time
 
@@ -35,33 +36,37 @@ class FastFeatures:
     """The features of a sum of Fourier, Kronecker and Levels terms, on NumPy alone."""
 
     def __init__(self, terms: Sum):
-        self._terms = Sum(tuple(orthogonal(term) for term in terms))
-        self.factor = self._terms.Kuu().factor()
+        self.terms = Sum(tuple(orthogonal(term) for term in terms))
+        self.factor = self.terms.Kuu().factor()
         self._layout = self.factor.slices
-        self._runs = _runs(self.factor)
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Rows, and φ̂ of them as (|β|, rows), which is overwritten by the next: memory that is warm is fast."""
+        check_columns(self.terms, X)
         block = int(np.clip(BLOCK_ENTRIES // self.factor.size, LEAST_ROWS, MOST_ROWS))
-        out = outside(self._terms, X)
+        out = outside(self.terms, X)
         if out.all():
             for start in range(0, len(X), block):
                 rows = slice(start, min(start + block, len(X)))
-                yield rows, self._terms.Kuf(X[rows])
+                yield rows, self.terms.Kuf(X[rows])
             return
         # one call for all rows outside, and another row in their place meanwhile
-        beyond, before = self._terms.Kuf(X[out]) if out.any() else None, 0
+        beyond, before = self.terms.Kuf(X[out]) if out.any() else None, 0
         inside = X if beyond is None else np.where(out[:, None], X[np.argmin(out)], X)
         buffer = np.empty(self.factor.size * min(block, len(X)))
         for start in range(0, len(X), block):
             rows = slice(start, min(start + block, len(X)))
             phi = buffer[: self.factor.size * (rows.stop - start)].reshape(self.factor.size, -1)
-            fill_features(self._terms, self._layout, inside[rows], phi)
+            fill_features(self.terms, self._layout, inside[rows], phi)
             if beyond is not None:
                 after = before + int(out[rows].sum())
                 phi[:, out[rows]] = beyond[:, before:after]
                 before = after
             yield rows, phi
+
+    @cached_property
+    def _runs(self) -> list[_Run]:
+        return _runs(self.factor)
 
     def whiten(self, phi: Any, out: Any) -> Any:
         """ψ = C⁻¹φ̂, into an array of the same shape."""

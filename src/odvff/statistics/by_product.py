@@ -21,7 +21,7 @@ MOST_ROWS, LEAST_ROWS, BLOCK_ENTRIES = 8192, 512, 2**22
 
 def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
-    n_threads = min(n_threads, -(-len(X) // ROWS_A_THREAD))
+    n_threads = max(1, min(n_threads, -(-len(X) // ROWS_A_THREAD)))
     if n_threads == 1:
         with one_blas_thread():
             return _sum(terms, X, Y, weights)
