@@ -1,4 +1,4 @@
-"""`python -m benchmarks list`, `run NAME [--repeats R] [--only PART]`, `show NAME`, `write`."""
+"""`python -m benchmarks list`, `run NAME [--repeats R] [--only PART] [--calm SHARE]`, `show NAME`, `write`."""
 
 import sys
 from pathlib import Path

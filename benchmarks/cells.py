@@ -65,18 +65,23 @@ class Results:
         """Has anything been measured?"""
         return bool(self._kept)
 
-    def has(self, cell: str, seed: int) -> bool:
-        return str(seed) in self._kept.get(cell, {})
+    def has(self, cell: str, seed: int, calm: float = 1.0) -> bool:
+        """Is there a run, of which others took no more than such a part of the processors' time?"""
+        run = self._kept.get(cell, {}).get(str(seed))
+        return run is not None and run.get("taken", 0.0) <= calm
 
     def again(self) -> "Results":
         """As they are now: others may have run other cells meanwhile."""
         return Results(self.path)
 
     def keep(self, cell: str, seed: int, measured: dict[str, Any]) -> None:
+        """For good, unless there is a run that was disturbed less."""
         self.path.parent.mkdir(exist_ok=True)
         with open(self.path.with_suffix(".lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # others may run other cells
             self._kept = self._read()
+            if "taken" in measured and self.has(cell, seed, measured["taken"]):
+                return
             self._kept.setdefault(cell, {})[str(seed)] = measured
             new = self.path.with_suffix(".part")
             new.write_text(_one_run_a_line(self._kept))
@@ -95,16 +100,26 @@ def _one_run_a_line(kept: dict[str, dict[str, Any]]) -> str:
     return "{\n" + ",\n".join(cells) + "\n}\n"
 
 
-def run(experiment: Experiment, results: "Results", repeats: int | None, only: str, say: Callable[[str], None]) -> int:
-    """Run what is missing: first every cell once, then every cell a second time, and so on. How many failed?"""
+def run(
+    experiment: Experiment,
+    results: "Results",
+    repeats: int | None,
+    only: str,
+    say: Callable[[str], None],
+    calm: float = 1.0,
+) -> int:
+    """Run what is missing: first every cell once, then every cell a second time, and so on. How many failed?
+
+    Also what was disturbed: runs of which others took more than `calm` of the processors' time.
+    """
     cells = [cell for cell in experiment.cells() if only in cell.name]
-    todo = list(_missing(cells, repeats, results))
+    todo = list(_missing(cells, repeats, results, calm))
     planned = [60 * cell.minutes for cell, _ in todo]
     took, failed = 0.0, 0
     say(f"{experiment.name}: {len(todo)} runs to do, about {sum(planned) / 60:.0f} minutes")
     for i, (cell, seed) in enumerate(todo, 1):
         began, where = time.perf_counter(), f"[{i}/{len(todo)}] {cell.name}, seed {seed}"
-        if results.again().has(cell.name, seed):
+        if results.again().has(cell.name, seed, calm):
             say(f"{where}: somebody else has run it meanwhile")
             planned[i - 1] = 0.0
             continue
@@ -165,9 +180,9 @@ def _uninterrupted(job: Callable[[int], dict[str, Any]], seed: int) -> dict[str,
     return measured
 
 
-def _missing(cells: list[Cell], repeats: int | None, results: Results) -> Iterable[tuple[Cell, int]]:
+def _missing(cells: list[Cell], repeats: int | None, results: Results, calm: float) -> Iterable[tuple[Cell, int]]:
     most = {cell.name: cell.repeats if repeats is None else repeats for cell in cells}
     for seed in range(max(most.values(), default=0)):
         for cell in cells:
-            if seed < most[cell.name] and not results.has(cell.name, seed):
+            if seed < most[cell.name] and not results.has(cell.name, seed, calm):
                 yield cell, seed

@@ -1,4 +1,4 @@
-"""The command of a folder of experiments: `list`, `run NAME [--repeats R] [--only PART]`, `show NAME`, `write`."""
+"""The command of a folder of experiments: `list`, `run NAME` with its options, `show NAME`, `write`."""
 
 import argparse
 from pathlib import Path
@@ -31,7 +31,7 @@ def main(here: Path, experiments: list[Experiment], description: str, arguments:
             print(f"# {one.name}\n\n{_shown(one, results(one))}\n")
         return 0
     try:
-        failed = sum(run(one, results(one), asked.repeats, asked.only, _say) for one in chosen)
+        failed = sum(run(one, results(one), asked.repeats, asked.only, _say, asked.calm) for one in chosen)
     except KeyboardInterrupt:
         _say("ended; every finished run is kept, and the same command goes on from here")
         return 130
@@ -59,6 +59,8 @@ def _parser(package: str, description: str, names: list[str]) -> argparse.Argume
         if name == "run":
             command.add_argument("--repeats", type=int, help="so many runs of every cell, instead of what is planned")
             command.add_argument("--only", default="", help="cells whose name holds this")
+            calm = "also runs of which others took more than this part of the processors' time; the calmer one is kept"
+            command.add_argument("--calm", type=float, default=1.0, metavar="SHARE", help=calm)
     return parser
 
 

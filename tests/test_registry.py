@@ -42,6 +42,23 @@ def test_what_was_run_is_kept_and_the_rest_goes_on(tmp_path, capsys):
     assert "3 runs" in capsys.readouterr().out
 
 
+def test_what_was_disturbed_is_run_again_and_the_calmer_run_is_kept(tmp_path):
+    taken = iter([0.4, 0.1, 0.3, 0.2, 0.5])
+    job = lambda seed: {"taken": next(taken)}  # noqa: E731
+    one = Experiment("one", "a trial", lambda: [Cell("cell", job, 2, 0.1)], lambda results: "")
+
+    def kept(*more):
+        assert main(tmp_path, [one], "", ["run", "one", *more]) == 0
+        return [run["taken"] for run in Results(tmp_path / "results" / "one.json").of("cell")]
+
+    assert kept() == [0.4, 0.1]
+    assert kept("--calm", "0.2") == [0.3, 0.1]
+    assert kept("--calm", "0.2") == [0.2, 0.1]
+    assert kept("--calm", "0.2") == [0.2, 0.1]
+    assert kept("--calm", "0.1") == [0.2, 0.1]  # no calmer than before
+    assert next(taken, None) is None
+
+
 def test_what_a_job_gives_after_an_interruption_is_no_result(tmp_path):
     """Fits end at Ctrl-C with what they have."""
 
