@@ -127,15 +127,15 @@ class Posterior:
             psi = self.factor.solve(phi)
             variance = residual_variance(self.terms.variances(X), psi) + (self._root_transpose(psi) ** 2).sum(axis=0)
             return self._with_points(X, self.weights @ phi), variance
-        mean, explained, kept = np.empty((3, len(X)))
+        explained, kept = np.empty((2, len(X)))
         psi = np.empty(0)
         for rows, phi in self._fast.blocks(X):
-            mean[rows] = self._fast_weights @ phi
             psi = self._fast.whiten(phi, psi if psi.shape == phi.shape else np.empty_like(phi))
             explained[rows] = np.einsum("ij,ij->j", psi, psi)
             spread = self._root_transpose(psi)
             kept[rows] = np.einsum("ij,ij->j", spread, spread)
-        return self._with_points(X, mean), unexplained(self.terms.variances(X), explained) + kept
+        # the mean as `mean` has it, to the bit
+        return self._with_points(X, self._curves(X)), unexplained(self.terms.variances(X), explained) + kept
 
     def _with_points(self, X: Array, mean: Array) -> Array:
         """The mean of β, and what γ adds to it."""
