@@ -56,6 +56,11 @@ class Term:
             )
         return X[:, list(self.columns)]
 
+    @property
+    def column(self) -> int:
+        """The one column of a term that reads one."""
+        return 0 if self.columns is None else self.columns[0]
+
     def Kuu(self) -> Covariance:
         return self.features.Kuu(self.kernel)
 

@@ -74,7 +74,7 @@ class Curves:
             if (kind := KINDS.get(type(term.features))) is None:
                 others.append((term, weights[s]))
             else:
-                self._curves.append((0 if term.columns is None else term.columns[0], kind(term, weights[s])))
+                self._curves.append((term.column, kind(term, weights[s])))
         self._others = FastFeatures(Sum(tuple(term for term, _ in others))) if others else None
         self._weights = np.concatenate([w for _, w in others]) if others else None
 

@@ -157,12 +157,8 @@ class Posterior:
         return FastFeatures(self.terms)
 
     @cached_property
-    def _fast_weights(self) -> Array:
-        return self._fast.factor.solve_transpose(self.whitened_weights)
-
-    @cached_property
     def _curves(self) -> Curves:
-        return Curves(self._fast, self._fast_weights)
+        return Curves(self._fast, self._fast.factor.solve_transpose(self.whitened_weights))
 
     @cached_property
     def _is_upper(self) -> bool:

@@ -162,7 +162,7 @@ class PointSum:
             if one is None:
                 total += term.covariance(X, self._gamma) @ self._weights
             else:
-                total += one(X[:, 0 if term.columns is None else term.columns[0]])
+                total += one(X[:, term.column])
         return total
 
 

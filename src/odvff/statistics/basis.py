@@ -111,7 +111,7 @@ def _fill_alike(terms: list[Term], X: Array, out: Array) -> None:
     t = np.empty((len(terms), len(X)))
     for row, term in zip(t, terms, strict=True):
         a, b = term.features.fourier.interval  # type: ignore[attr-defined]
-        np.subtract(X[:, 0 if term.columns is None else term.columns[0]], a, out=row)
+        np.subtract(X[:, term.column], a, out=row)
         row /= b - a
     first = terms[0].features.fourier  # type: ignore[attr-defined]
     fill_inside(t, first.n_harmonics, matern(terms[0].kernel).order, out)

@@ -95,7 +95,7 @@ def _angles(features: Any, x: Any) -> Any:
 
 def _column(term: Term, X: Any) -> Any:
     """The one column of a Fourier term; X has been checked."""
-    return X[:, 0 if term.columns is None else term.columns[0]]
+    return X[:, term.column]
 
 
 class _Plans:
