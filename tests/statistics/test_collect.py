@@ -135,6 +135,8 @@ def test_few_columns_with_many_harmonics_are_transformed_and_many_columns_multip
 
     assert cheaper_engine(terms(2, 200), 10**6) == "nufft"
     assert cheaper_engine(terms(10, 10), 10**6) == "product"
+    assert cheaper_engine(terms(1, 10), 10**6) == "nufft"
+    assert cheaper_engine(terms(1, 10), 500) == "product"
 
 
 def test_many_harmonics_by_transform_equal_products():

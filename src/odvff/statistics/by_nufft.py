@@ -7,7 +7,8 @@ Harmonics multiply into harmonics: with θ = 2πt, Σ w cos iθ cos jθ = ½ Σ 
 - a column against anything that is no harmonic (1, y, remainders R̂, levels) from a 1-D transform with that as strength;
 - a separable term's own block from d-dimensional transforms with |k_i| ≤ 2F and products of remainders as strengths.
 
-Two real strengths travel as one complex one.
+Two real strengths travel as one complex one. A column that is alone, in many rows, needs no strengths but 1 and y: its
+rows are first replaced by weights at a few thousand nodes.
 """
 
 import threading
@@ -19,12 +20,14 @@ from typing import Any
 
 import finufft
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.features.orthogonal import OrthogonalFourier
 from odvff.kernels import matern, separable
 from odvff.linalg.blocks import slices
 from odvff.statistics.basis import fill_features
+from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
 from odvff.statistics.remainders import remainders
 from odvff.terms import Sum, Term
 from odvff.threads import one_blas_thread
@@ -34,6 +37,7 @@ from odvff.threads import one_blas_thread
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 # 2-D grids are large, and pay with many rows; strengths of 1-D transforms are many, and should stay in the cache
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
+ROWS_AT_ONCE = 2**16  # that go to nodes: in fewer, threads wait for each other's turn in the interpreter
 FEW_STRENGTHS = 16  # of which the general product is quicker than the symmetric one
 
 
@@ -41,6 +45,8 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
     tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
     layout, plans = terms.Kuu().slices, _Plans(tolerance)
+    if len(terms) == 1 and _fourier(terms, layout) and nodes_pay(_harmonics(terms.terms[0].features), len(X)):
+        return _by_nodes(terms, layout, X, Y, weights, n_threads)
     n_large = max(n_threads, -(-len(X) // BLOCK_ROWS)) if _has_several_columns(terms, layout) else 0
 
     def rows(s: slice) -> tuple[Any, Any, Any]:
@@ -57,7 +63,8 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
             for some in _dealt(_blocks(len(X), max(n_threads, -(-len(X) // SMALL_BLOCK_ROWS))), 4 * n_threads)
         ]
         moments = sum((job.result() for job in large), np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2))
-        _fill_single_columns(moments, terms, layout, Y.shape[1], _total(job.result() for job in small))
+        products, *modes = _total(job.result() for job in small)
+        _fill_single_columns(moments, terms, layout, Y.shape[1], products, list(map(_of_real_strengths, modes)))
     return moments
 
 
@@ -152,7 +159,7 @@ def _of_real_strengths(modes: Any) -> Any:
 
 
 def _interleaved(even: Any, odd: Any) -> Any:
-    return np.stack([even, odd], axis=1).reshape(2 * len(even), even.shape[1])
+    return np.stack([even, odd], axis=1).reshape(2 * len(even), *even.shape[1:])
 
 
 def _fourier(terms: Sum, layout: list[slice]) -> list[tuple[Term, slice]]:
@@ -184,17 +191,18 @@ def _several_columns(terms: Sum, layout: list[slice], X: Any, Y: Any, w: Any | N
     return moments
 
 
-def _fill_single_columns(moments: Any, terms: Sum, layout: list[slice], n_outputs: int, sums: list[Any]) -> None:
-    """Put the sums of `_one_dimensional` into their places."""
-    products, *modes = sums
+def _fill_single_columns(
+    moments: Any, terms: Sum, layout: list[slice], n_outputs: int, products: Any, modes: list[Any]
+) -> None:
+    """Put Σ w E Eᵀ and every column's Σ w E e^{ikθ}, k ≥ 0, into their places."""
     which, places = _places(terms, layout, n_outputs)
     moments[np.ix_(places, places)] = products[np.ix_(which, which)]
-    for (term, s), m in zip(_fourier(terms, layout), map(_of_real_strengths, modes), strict=True):
+    for (term, s), m in zip(_fourier(terms, layout), modes, strict=True):
         F, h = _harmonics(term.features), _harmonic_places(term, s)
         others = m[which, 1 : F + 1]
         moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
         moments[h, places] = moments[places, h].T
-        moments[h, h] = _own_block(m[0], F)
+        _fill_own_block(m[0], F, moments[h, h])
 
 
 def _harmonic_places(term: Term, s: slice) -> slice:
@@ -255,20 +263,58 @@ def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -
     return [products, *(plans.modes(column.angles, E, 4 * column.n_harmonics + 1) for column in columns)]
 
 
+def _by_nodes(terms: Sum, layout: list[slice], X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
+    """Σ w z zᵀ of the one column of a Fourier term."""
+    term = terms.terms[0]
+    F, smoothness = _harmonics(term.features), matern(term.kernel).smoothness
+
+    def of_rows(blocks: list[slice]) -> Any:
+        return sum(_powers(term, X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
+
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+        blocks = _blocks(len(X), max(n_threads, -(-len(X) // ROWS_AT_ONCE)))
+        powers = sum(pool.map(of_rows, _dealt(blocks, n_threads)))
+        omega = weights_at_nodes(_interleaved(powers.real, powers.imag))  # of 1, y and the zero that fills up a pair
+        R = _unpaired(remainders(nodes(F).ravel(), F, _n_remainders(term.features, smoothness)))
+        E = np.concatenate([omega, omega[0] * R.reshape(-1, *omega.shape[1:])])
+        # the features that are no harmonics, 1 and R̂, with everything at the nodes; y with y from the rows
+        across = E.reshape(len(E), -1) @ np.concatenate([np.ones((1, R.shape[1])), R]).T
+        products = np.zeros((len(E), len(E)))
+        places = [0, *range(len(omega), len(E))]
+        products[:, places], products[places, :] = across, across.T
+        own = slice(1, 1 + Y.shape[1])
+        products[own, own] = Y.T @ (Y if weights is None else Y * weights[:, None])
+    moments = np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2)
+    _fill_single_columns(moments, terms, layout, Y.shape[1], products, [modes_of_nodes(E, F)])
+    return moments
+
+
+def _powers(term: Term, X: Any, Y: Any, w: Any | None) -> Any:
+    E = np.empty((Y.shape[1] // 2 + 1, len(X)), dtype=complex)
+    _fill_pairs(E, [1.0, *Y.T])
+    if w is not None:
+        E *= w
+    return powers_in_cells(_angles(term.features, _column(term, X)) * (0.5 / np.pi), E, _harmonics(term.features))
+
+
 def _total(parts: Iterable[list[Any]]) -> list[Any]:
     """The sum of lists of arrays, one by one."""
     return reduce(lambda total, part: [a + b for a, b in zip(total, part, strict=True)], parts)
 
 
-def _own_block(m: Any, F: int) -> Any:
+def _fill_own_block(m: Any, F: int, block: Any) -> None:
     """Σ w h_i h_j for the harmonics (cosines, then sines) from the moments m_k = Σ w e^{ikθ}, k = 0…2F."""
-    i = np.arange(1, F + 1)
-    total, difference = i[:, None] + i, i[:, None] - i
-    C_sum, S_sum = m.real[total], m.imag[total]
-    C_difference, S_difference = m.real[np.abs(difference)], np.sign(difference) * m.imag[np.abs(difference)]
-    cos_cos, sin_sin = (C_difference + C_sum) / 2, (C_difference - C_sum) / 2
-    sin_cos = (S_sum + S_difference) / 2  # sine of i, cosine of j
-    return np.block([[cos_cos, sin_cos.T], [sin_cos, sin_sin]])
+    m = m / 2
+    both_sides = np.concatenate([m[F - 1 : 0 : -1].conj(), m[:F]])
+    C_sum, S_sum = (sliding_window_view(part, F) for part in (m.real[2:], m.imag[2:]))  # of i + j
+    C_difference, S_difference = (  # of i − j
+        sliding_window_view(part, F)[:, ::-1] for part in (both_sides.real, both_sides.imag)
+    )
+    cosines, sines = slice(0, F), slice(F, 2 * F)
+    np.add(C_difference, C_sum, out=block[cosines, cosines])
+    np.subtract(C_difference, C_sum, out=block[sines, sines])
+    np.add(S_sum, S_difference, out=block[sines, cosines])
+    np.subtract(S_sum, S_difference, out=block[cosines, sines])
 
 
 def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any:

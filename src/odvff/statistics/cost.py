@@ -7,6 +7,7 @@ from odvff.features import Fourier
 from odvff.features.orthogonal import OrthogonalFourier
 from odvff.kernels import matern
 from odvff.statistics.by_product import moments_by_product
+from odvff.statistics.nodes import nodes_pay
 from odvff.terms import Sum
 
 
@@ -23,6 +24,8 @@ ENGINES: dict[str, Callable[..., Any]] = {"product": moments_by_product, "nufft"
 PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.020, 4.3, 55.0, 160.0
 # nanoseconds for a mode of the 2-D transform's grid, once for each block of rows
 MODE = 40.0
+# nanoseconds for a row that goes to nodes, and for a harmonic of theirs
+NODE_ROW, NODE_HARMONIC = 50.0, 50_000.0
 
 
 def costs(terms: Sum, n_rows: int) -> dict[str, float]:
@@ -34,6 +37,8 @@ def costs(terms: Sum, n_rows: int) -> dict[str, float]:
         s = [matern(t.kernel).order if isinstance(t.features, OrthogonalFourier) else 0 for t in columns]
         F = [(K.size - 1 - s_t) // 2 for K, s_t in zip(terms.Kuu().blocks, s, strict=True)]
         D = len(columns)
+        if D == 1 and nodes_pay(F[0], n_rows):
+            return result | {"nufft": 1e-9 * (n_rows * NODE_ROW + F[0] * NODE_HARMONIC)}
         # for each column: 1, y and all remainders as strengths, two in one; and the tables of its own
         n_1d = sum((2 + sum(s)) / 2 + (s_t + 1) // 2 for s_t in s)
         pairs = D * (D - 1) / 2
