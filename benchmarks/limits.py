@@ -55,9 +55,9 @@ TEXT = """\
 Median of runs in fresh processes, and the range. A limit is measured in turn with what it limits: a busy machine slows
 both. Products are compared with ΦᵀΦ of features that are there already, in one call with two BLAS threads, and with the
 rate of a square product (half of a symmetric one counts). Transforms are compared with FINUFFT's own of the same
-moments with its default options; in one column these are two, one of them for the remainders of the completed basis.
-Bound and Cholesky have one BLAS thread. Copying says what memory allows: a pass by products reads 8 bytes a row and
-column, and is far from it."""
+moments with its default options; in one column, where ours does without FINUFFT, these are two, one of them for the
+remainders of the completed basis. Bound and Cholesky have one BLAS thread. Copying says what memory allows: a pass by
+products reads 8 bytes a row and column, and is far from it."""
 
 
 def show(results: Results) -> str:

@@ -6,8 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odvff import Fourier, Matern, Term
-from odvff.statistics import collect
+from odvff.statistics import by_nufft, collect
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
+
+
+def both(terms, chunks, **options):
+    """Moments by products and by nodes, of entries scaled to 1."""
+    product = collect(terms, chunks, engine="product").moments
+    d = np.sqrt(np.diag(product))
+    return product / np.outer(d, d), collect(terms, chunks, engine="nufft", **options).moments / np.outer(d, d)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 3))
@@ -42,18 +49,40 @@ def test_statistics_by_nodes_equal_those_by_products(F, smoothness, completion, 
     X, Y = np.stack([rng.standard_normal(N), x], 1), rng.standard_normal((N, n_outputs)) * [1.0, 1e4, 1e-3][:n_outputs]
     term = Term(Matern(smoothness, 0.3), Fourier(F, (-1, 2), completion=completion), [1])
     chunk = (X, Y, rng.uniform(0.5, 3, N)) if weighted else (X, Y)
-    product = collect([term], [chunk], engine="product").moments
-    d = np.sqrt(np.diag(product))
     for n_threads in (1, 2):
-        moments = collect([term], [chunk], engine="nufft", n_threads=n_threads).moments
-        assert np.abs((moments - product) / np.outer(d, d)).max() < 1e-11
+        product, moments = both([term], [chunk], n_threads=n_threads)
+        assert np.abs(moments - product).max() < 1e-11
 
 
-def test_fewer_rows_than_nodes_are_transformed_as_they_are():
-    assert not nodes_pay(200, 20_000)
+def test_the_error_is_below_the_bound_where_it_is_largest():
+    for F in (1, 10, 200):
+        for c in (0, 5 * F, 12 * F - 1):  # a row at the edge of a cell, and the highest harmonic
+            t = np.array([c / (12 * F)])
+            omega = weights_at_nodes(powers_in_cells(t, np.ones((1, 1), dtype=complex), F)).real
+            assert np.abs(modes_of_nodes(omega, F)[0] - np.exp(2j * np.pi * t * np.arange(2 * F + 1))).max() < 1e-12
+
+
+@pytest.mark.parametrize("n_threads", [1, 3, 16])
+def test_blocks_of_rows_add_up(monkeypatch, n_threads):
+    monkeypatch.setattr(by_nufft, "ROWS_AT_ONCE", 100)
+    rng = np.random.default_rng(1)
+    X, Y, w = rng.uniform(0.1, 0.7, (3011, 1)), rng.standard_normal((3011, 2)), rng.uniform(0, 2, 3011)
+    X[:2, 0] = 0.1, 0.7
+    product, moments = both([Term(Matern(1.5), Fourier(5, (0.1, 0.7)), [0])], [(X, Y, w)], n_threads=n_threads)
+    assert np.abs(moments - product).max() < 1e-12
+
+
+def test_rows_that_are_all_the_same_are_no_trouble():
+    product, moments = both(
+        [Term(Matern(2.5), Fourier(3, (0, 1)), [0])], [(np.full((5000, 1), 0.2718), np.linspace(0, 1, 5000))]
+    )
+    assert np.abs(moments - product).max() < 1e-11
+
+
+def test_chunks_with_more_and_with_fewer_rows_than_nodes():
+    assert nodes_pay(2, 480)
+    assert not nodes_pay(2, 479)
     rng = np.random.default_rng(0)
-    X, y = rng.uniform(0, 1, (300, 1)), rng.standard_normal(300)
-    few, many = ([Term(Matern(1.5), Fourier(F, (0, 1)), [0])] for F in (1, 2))
-    for terms in (few, many):  # on both sides of the limit
-        a, b = (collect(terms, [(X, y)], engine=engine).moments for engine in ("product", "nufft"))
-        assert np.allclose(a, b, rtol=0, atol=1e-9)
+    X, y = rng.uniform(0, 1, (779, 1)), rng.standard_normal(779)
+    product, moments = both([Term(Matern(1.5), Fourier(2, (0, 1)), [0])], [(X[:300], y[:300]), (X[300:], y[300:])])
+    assert np.abs(moments - product).max() < 1e-10

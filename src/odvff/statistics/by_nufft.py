@@ -7,14 +7,14 @@ Harmonics multiply into harmonics: with θ = 2πt, Σ w cos iθ cos jθ = ½ Σ 
 - a column against anything that is no harmonic (1, y, remainders R̂, levels) from a 1-D transform with that as strength;
 - a separable term's own block from d-dimensional transforms with |k_i| ≤ 2F and products of remainders as strengths.
 
-Two real strengths travel as one complex one. A column that is alone, in many rows, needs no strengths but 1 and y: its
-rows are first replaced by weights at a few thousand nodes.
+Two real strengths travel as one complex one. A column that is alone needs no strengths but 1 and y: many rows of it are
+first replaced by weights at 120 F nodes.
 """
 
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -32,8 +32,8 @@ from odvff.statistics.remainders import remainders
 from odvff.terms import Sum, Term
 from odvff.threads import one_blas_thread
 
-# Of the sums: with 1e-9 the entries are right to 2e-11 √(A_ii A_jj), and fits of a million rows agree with those by
-# products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing.
+# Of FINUFFT's sums: with 1e-9 the entries are right to 2e-11 √(A_ii A_jj), and fits of a million rows agree with those
+# by products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing.
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 # 2-D grids are large, and pay with many rows; strengths of 1-D transforms are many, and should stay in the cache
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
@@ -43,10 +43,11 @@ FEW_STRENGTHS = 16  # of which the general product is quicker than the symmetric
 
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
-    tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
-    layout, plans = terms.Kuu().slices, _Plans(tolerance)
+    layout = terms.Kuu().slices
     if len(terms) == 1 and _fourier(terms, layout) and nodes_pay(_harmonics(terms.terms[0].features), len(X)):
         return _by_nodes(terms, layout, X, Y, weights, n_threads)
+    tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
+    plans = _Plans(tolerance)
     n_large = max(n_threads, -(-len(X) // BLOCK_ROWS)) if _has_several_columns(terms, layout) else 0
 
     def rows(s: slice) -> tuple[Any, Any, Any]:
@@ -210,7 +211,7 @@ def _harmonic_places(term: Term, s: slice) -> slice:
 
 
 def _places(terms: Sum, layout: list[slice], n_outputs: int) -> tuple[list[int], list[int]]:
-    """Which strengths of `_one_dimensional` stand where.
+    """Which strengths (1, y, remainders and levels) stand where.
 
     1 is also the constant of every Fourier term; the zero that fills up a last pair stands nowhere.
     """
@@ -266,35 +267,46 @@ def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -
 def _by_nodes(terms: Sum, layout: list[slice], X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
     """Σ w z zᵀ of the one column of a Fourier term."""
     term = terms.terms[0]
-    F, smoothness = _harmonics(term.features), matern(term.kernel).smoothness
+    F = _harmonics(term.features)
 
-    def of_rows(blocks: list[slice]) -> Any:
-        return sum(_powers(term, X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
+    def sums(blocks: list[slice]) -> list[Any]:
+        return _total(_sums_in_cells(term, X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
 
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
-        blocks = _blocks(len(X), max(n_threads, -(-len(X) // ROWS_AT_ONCE)))
-        powers = sum(pool.map(of_rows, _dealt(blocks, n_threads)))
+        blocks = _blocks(len(X), n_threads * -(-len(X) // (n_threads * ROWS_AT_ONCE)))
+        powers, y_with_y = _total(pool.map(sums, _dealt(blocks, 4 * n_threads)))
         omega = weights_at_nodes(_interleaved(powers.real, powers.imag))  # of 1, y and the zero that fills up a pair
-        R = _unpaired(remainders(nodes(F).ravel(), F, _n_remainders(term.features, smoothness)))
-        E = np.concatenate([omega, omega[0] * R.reshape(-1, *omega.shape[1:])])
-        # the features that are no harmonics, 1 and R̂, with everything at the nodes; y with y from the rows
-        across = E.reshape(len(E), -1) @ np.concatenate([np.ones((1, R.shape[1])), R]).T
-        products = np.zeros((len(E), len(E)))
-        places = [0, *range(len(omega), len(E))]
-        products[:, places], products[places, :] = across, across.T
-        own = slice(1, 1 + Y.shape[1])
-        products[own, own] = Y.T @ (Y if weights is None else Y * weights[:, None])
+        R = _remainders_at_nodes(F, _not_harmonic(term))
+        E = np.concatenate([omega, omega[0] * R])
+        # the features that are no harmonics, 1 and R̂, with everything at the nodes
+        known = np.concatenate([np.ones_like(omega[:1]), R])
+        across = E.reshape(len(E), -1) @ known.reshape(len(known), -1).T
+    products = np.zeros((len(E), len(E)))
+    places = [0, *range(len(omega), len(E))]
+    products[:, places], products[places, :] = across, across.T
+    own = slice(1, 1 + Y.shape[1])
+    products[own, own] = y_with_y
     moments = np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2)
     _fill_single_columns(moments, terms, layout, Y.shape[1], products, [modes_of_nodes(E, F)])
     return moments
 
 
-def _powers(term: Term, X: Any, Y: Any, w: Any | None) -> Any:
+def _sums_in_cells(term: Term, X: Any, Y: Any, w: Any | None) -> list[Any]:
+    """Σ w vʲ and Σ w y vʲ in the cells, and Σ w y yᵀ."""
     E = np.empty((Y.shape[1] // 2 + 1, len(X)), dtype=complex)
     _fill_pairs(E, [1.0, *Y.T])
     if w is not None:
         E *= w
-    return powers_in_cells(_angles(term.features, _column(term, X)) * (0.5 / np.pi), E, _harmonics(term.features))
+    t = _angles(term.features, _column(term, X)) * (0.5 / np.pi)
+    return [powers_in_cells(t, E, _harmonics(term.features)), Y.T @ (Y if w is None else Y * w[:, None])]
+
+
+@lru_cache(maxsize=4)
+def _remainders_at_nodes(n_harmonics: int, n_remainders: int) -> Any:
+    """R̂ at the nodes, and a zero that fills up a pair: the same for every chunk of rows."""
+    t = nodes(n_harmonics)
+    R = _unpaired(remainders(t.ravel(), n_harmonics, n_remainders))
+    return R.reshape(len(R), *t.shape)
 
 
 def _total(parts: Iterable[list[Any]]) -> list[Any]:

@@ -25,7 +25,7 @@ PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.020, 4.3, 55.0, 160.0
 # nanoseconds for a mode of the 2-D transform's grid, once for each block of rows
 MODE = 40.0
 # nanoseconds for a row that goes to nodes, and for a harmonic of theirs
-NODE_ROW, NODE_HARMONIC = 50.0, 50_000.0
+NODE_ROW, NODE_HARMONIC = 50.0, 10_000.0
 
 
 def costs(terms: Sum, n_rows: int) -> dict[str, float]:

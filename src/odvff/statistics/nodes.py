@@ -1,11 +1,12 @@
 """Many rows of one column replaced by weights at fixed nodes.
 
 [0, 1] is cut into n cells, in each of which a product of two features is a polynomial through its values at K
-Chebyshev nodes u_i, with an error below (2πF/n)ᴷ/(K! 2ᴷ⁻¹) = 1e-12:
+Chebyshev nodes u_i, with an error below (2πF/n)ᴷ/(K! 2ᴷ⁻¹) < 1e-12 of its size:
 
     g(v) = Σ_i g(u_i) ℓ_i(v)   ⇒   Σ_rows w g(v) = Σ_i ω_i g(u_i),   Σ_i ω_i u_iʲ = Σ_rows w vʲ for j < K.
 
 A row costs K sums in its cell, however many harmonics there are, and what is asked of the nodes costs nothing by rows.
+Sums of powers of several parts of the rows may be added.
 """
 
 from typing import Any
@@ -14,11 +15,11 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 from scipy.sparse import csc_array
 
-K, CELLS = 10, 12  # nodes in a cell, cells for each harmonic: twice the cells would save two nodes, and leave the cache
+K, CELLS = 10, 12  # nodes in a cell, cells for each harmonic: eight nodes would need 29 cells, which leave the cache
 
 
 def nodes_pay(n_harmonics: int, n_rows: int) -> bool:
-    """Are there so many rows that replacing them is worth while? (There are 120 nodes for each harmonic.)"""
+    """Are there so many rows, more than twice the nodes, that replacing them is worth while?"""
     return n_rows >= 2 * K * CELLS * n_harmonics
 
 
@@ -33,10 +34,11 @@ def powers_in_cells(t: Any, strengths: Any, n_harmonics: int) -> Any:
     n = CELLS * n_harmonics
     v = t * n
     cell = v.astype(np.int32)
-    np.minimum(cell, n - 1, out=cell)  # t = 1 belongs to the last
+    np.clip(cell, 0, n - 1, out=cell)  # t = 1 belongs to the last
     v -= cell
     v *= 2
     v -= 1
+    v = v.astype(complex)
     sums = np.empty((len(strengths), K, n), dtype=complex)
     ends, one = np.array([0, len(t)], dtype=np.int32), np.ones(1)
     for own, w in zip(sums, strengths, strict=True):
@@ -51,15 +53,14 @@ def powers_in_cells(t: Any, strengths: Any, n_harmonics: int) -> Any:
 
 def weights_at_nodes(powers: Any) -> Any:
     """ω of the nodes, (P, K, n), from the sums of powers."""
-    # Σ_i ω_i u_iʲ = Σ_rows w vʲ
-    P, _, n = powers.shape
+    # Σ_i ω_i u_iʲ = Σ_rows w vʲ; the sums of high powers matter the less: nothing is lost by an inverse
     vandermonde = polynomial.polyvander(chebyshev.chebpts1(K), K - 1)
-    return np.linalg.solve(vandermonde.T, powers.transpose(1, 0, 2).reshape(K, -1)).reshape(K, P, n).transpose(1, 0, 2)
+    return np.linalg.inv(vandermonde.T) @ powers
 
 
 def modes_of_nodes(weights: Any, n_harmonics: int) -> Any:
     """Σ ω e^{ikθ} at the nodes, 0 ≤ k ≤ 2F, for real ω: (P, 2F+1)."""
     k = np.arange(2 * n_harmonics + 1)
     # θ = 2π(t_i + c/n) for node i of cell c: an FFT over the cells for each i
-    over_cells = np.fft.rfft(weights)[..., k].conj()
-    return np.einsum("pik,ik->pk", over_cells, np.exp(2j * np.pi * k * nodes(n_harmonics)[:, :1]))
+    over_cells = np.fft.rfft(weights)[..., : len(k)].conj()
+    return (over_cells * np.exp(2j * np.pi * nodes(n_harmonics)[:, :1] * k)).sum(1)
