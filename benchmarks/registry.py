@@ -1,6 +1,8 @@
 """The command of a folder of experiments: `list`, `run NAME` with its options, `show NAME`, `write`."""
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from benchmarks.cells import Experiment, Results, run
@@ -27,8 +29,11 @@ def main(here: Path, experiments: list[Experiment], description: str, arguments:
     everything = [one for one in experiments if not one.on_request]
     chosen = everything if asked.name == "all" else [by_name[asked.name]]
     if asked.command == "show":
-        for one in chosen:
-            print(f"# {one.name}\n\n{_shown(one, results(one))}\n")
+        text = "\n".join(f"# {one.name}\n\n{_shown(one, results(one))}\n" for one in chosen)
+        try:
+            print(text, flush=True)
+        except BrokenPipeError:  # nobody reads on, as with `show | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     try:
         failed = sum(run(one, results(one), asked.repeats, asked.only, _say, asked.calm) for one in chosen)
