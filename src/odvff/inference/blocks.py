@@ -140,16 +140,19 @@ class Blocks:
         owners = np.searchsorted(self.variances, np.arange(len(rates)))
         return 0.5 * rates**2 * features[owners]
 
-    def traces(self, stacks: list[Columns], Ms: list[Any]) -> Any:
+    def traces(self, stacks: list[Columns], Ms: list["Middle"]) -> Any:
         """tr(C⁻¹ (∂K/∂parameter) C⁻ᵀ M) for every parameter, M the diagonal blocks."""
         gradient = np.empty(self.variances[-1] + 1)
-        gradient[self.variances] = [-np.trace(M) for M in Ms]
-        of_column: dict[int, Any] = {}
+        gradient[self.variances] = [-M.diagonal().sum() for M in Ms]
+        of_column: dict[int, Any] = {}  # M, or for a column of a separable term an array
         for owned, M in zip(self._owners, Ms, strict=True):
-            sizes = [self._kinds[c].size for c in owned]
-            of_column.update({c: _partial_trace(M, sizes, i) for i, c in enumerate(owned)})
+            if len(owned) == 1:
+                of_column[owned[0]] = M
+            elif owned:
+                sizes, dense = [self._kinds[c].size for c in owned], M.dense()
+                of_column.update({c: _partial_trace(dense, sizes, i) for i, c in enumerate(owned)})
         for stack, members in zip(stacks, self._groups.values(), strict=True):
-            gradient[self._lengthscales[members]] = stack.traces(np.stack([of_column[c] for c in members]))
+            gradient[self._lengthscales[members]] = stack.traces([of_column[c] for c in members])
         return gradient
 
 
@@ -167,9 +170,37 @@ class Inverse:
         product, before = M, 1
         for factor in self.factors:
             n = len(factor)
-            product = np.matmul(factor, product.reshape(before, n, -1))
+            product = factor @ product.reshape(before, n, -1)
             before *= n
         return product.reshape(M.shape)
+
+    def from_right(self, M: Any) -> Any:
+        """M C⁻ᵀ."""
+        return M @ self.factors[0].T if len(self.factors) == 1 else (self @ M.T).T
+
+
+@dataclass(frozen=True)
+class Middle:
+    """A diagonal block of M = B̃⁻¹ − I + ṽṽᵀ + Ã/σ², B̃⁻¹ = L⁻ᵀL⁻¹: it is multiplied with a few vectors, not made."""
+
+    inverse_root: Any  # the columns of L⁻¹ that belong to the block, from its first row on
+    v: Any
+    A: Any
+    noise: float
+
+    def __matmul__(self, X: Any) -> Any:
+        product = self.inverse_root.T @ (self.inverse_root @ X)
+        product += np.outer(self.v, self.v @ X) + (self.A @ X) / self.noise - X
+        return product
+
+    def diagonal(self) -> Any:
+        inverse = np.einsum("ij,ij->j", self.inverse_root, self.inverse_root)
+        return inverse - 1 + self.v**2 + self.A.diagonal() / self.noise
+
+    def dense(self) -> Any:
+        M = self.inverse_root.T @ self.inverse_root + np.outer(self.v, self.v) + self.A / self.noise
+        M.flat[:: len(M) + 1] -= 1
+        return M
 
 
 @dataclass(frozen=True)
@@ -180,13 +211,11 @@ class Whitened:
     stacks: list[Columns]
     inverses: list[Inverse]
 
-    def traces(self, Ms: list[Any]) -> Any:
+    def traces(self, Ms: list["Middle"]) -> Any:
         return self.blocks.traces(self.stacks, Ms)
 
 
 def _partial_trace(M: Any, sizes: list[int], keep: int) -> Any:
     """Σ over all other axes of M on a Kronecker product."""
     before, n, after = int(np.prod(sizes[:keep])), sizes[keep], int(np.prod(sizes[keep + 1 :]))
-    if before == after == 1:
-        return M
     return np.einsum("aibajb->ij", M.reshape(before, n, after, before, n, after))

@@ -21,7 +21,7 @@ from scipy.linalg import lapack
 
 from odvff.arrays import solve_triangular
 from odvff.errors import FactorizationError
-from odvff.inference.blocks import Block, Blocks, Inverse, Whitened
+from odvff.inference.blocks import Block, Blocks, Inverse, Middle, Whitened
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
 from odvff.terms import Sum
@@ -102,7 +102,9 @@ class CollapsedBound:
         left_out = residuals.sum() / noise
 
         gradient = np.empty_like(parameters)
-        gradient[:-1] = -0.5 * sums.whitened.traces([_middle(inverse_root, v, A, noise, s) for s in slices])
+        # L⁻¹ is lower triangular
+        middles = [Middle(inverse_root[s.start :, s], v[s], A[s, s], noise) for s in slices]
+        gradient[:-1] = -0.5 * sums.whitened.traces(middles)
         gradient[self._blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
         if sums.outside is not None:
             gradient[:-1] += self._outside(*sums.outside, v, inverse_root, noise)
@@ -169,14 +171,6 @@ class CollapsedBound:
         return np.array(gradient)
 
 
-def _middle(inverse_root: Any, v: Any, A: Any, noise: float, s: slice) -> Any:
-    """A diagonal block of M = B̃⁻¹ − I + ṽṽᵀ + Ã/σ²."""
-    columns = inverse_root[s.start :, s]  # L⁻¹ is lower triangular
-    M = columns.T @ columns + np.outer(v[s], v[s]) + A[s, s] / noise
-    M.flat[:: len(M) + 1] -= 1
-    return M
-
-
 def _whiten(inverses: list[Inverse], slices: list[slice], gram: Any) -> Any:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with the small inverses."""
     half = np.empty_like(gram)
@@ -184,7 +178,7 @@ def _whiten(inverses: list[Inverse], slices: list[slice], gram: Any) -> Any:
         half[s, : s.stop] = inverse @ gram[s, : s.stop]  # what lies to the right of it is not read
     whitened = np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
-        whitened[s.start :, s] = (inverse @ half[s.start :, s].T).T
+        whitened[s.start :, s] = inverse.from_right(half[s.start :, s])
     return whitened
 
 

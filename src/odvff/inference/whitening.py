@@ -2,16 +2,17 @@
 
 A bound of ten terms is asked for hundreds of times, and its matrices are small: what costs is the number of calls. So
 columns with as many harmonics and the same smoothness are stacked, and every formula of `odvff.linalg.low_rank` is one
-call for all of them. The factor is the same, C = E [[C_h, 0], [V Yᵀ, C_R]]; here its inverse is an array,
+call for all of them. The factor is the same, C = E [[C_h, 0], [V Yᵀ, C_R]]; as C_h⁻¹ = (I − W Z Wᵀ) D^{−½} with
+Z = (I+Λᵀ)⁻¹Λ⁻¹, and Yᵀ C_h⁻¹ = (ΛΛᵀ)⁻¹ Wᵀ D^{−½}, its inverse is a diagonal, a small block and a matrix of low rank,
 
-    C⁻¹ = G E⁻¹,     G = [[C_h⁻¹, 0], [−C_R⁻¹ V Yᵀ C_h⁻¹, C_R⁻¹]],     C_h⁻¹ = (I − W Z Wᵀ) D^{−½},  Z = (I+Λᵀ)⁻¹Λ⁻¹.
+    C⁻¹ = G E⁻¹,     G = blockdiag(D^{−½}, C_R⁻¹) − L Nᵀ,     L = [W Z; C_R⁻¹ V (ΛΛᵀ)⁻¹],  N = [D^{−½} W; 0].
 
 K(μ) is made of the parts of `matern_gram`, whose derivatives come from a complex step. In terms of harmonics h and
 remainders R, eliminated as the factor does it,
 
-    dK = diag(dD) + dP Pᵀ + P dPᵀ + blockdiag(0, dt tᵀ + t dtᵀ) + X G + G Xᵀ,     P = [U; V],  X = [[0, 0], [dc, 0]],
+    dK = diag(dD) + dP Pᵀ + P dPᵀ + blockdiag(0, dt tᵀ + t dtᵀ) + X K + K Xᵀ,     P = [U; V],  X = [[0, 0], [dc, 0]],
 
-and with Y = Gᵀ M G the trace is a sum of elementwise products.
+and of Y = Gᵀ M G the trace takes the diagonal and a few columns: M meets a few vectors, not G itself.
 """
 
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ import numpy as np
 
 from odvff.features.matern_gram import Parts, parts, with_rates
 from odvff.features.orthogonal import norms, orthogonal_parts
+
+SMALL = 128  # features of a column: beyond, a product with diagonal and low rank is less work than with an array
 
 
 @dataclass(frozen=True)
@@ -42,31 +45,101 @@ class Kind:
 
 
 @dataclass(frozen=True)
+class LowRank:
+    """blockdiag(scale, block) − left rightᵀ, for the harmonics and the few others: G or C⁻¹ of a column, or of many."""
+
+    kind: Kind
+    scale: Any  # (…, 2F)
+    block: Any  # (…, q, q)
+    left: Any  # (…, n, r)
+    right: Any
+
+    __array_ufunc__ = None  # an array that is multiplied with it from the left leaves that to `__rmatmul__`
+
+    def __len__(self) -> int:
+        return self.kind.size
+
+    @property
+    def T(self) -> "LowRank":
+        """Of every matrix the transpose."""
+        return LowRank(self.kind, self.scale, _t(self.block), self.right, self.left)
+
+    def __matmul__(self, X: Any) -> Any:
+        h, R = _harmonics(self.kind), _remainders(self.kind)
+        product = -self.left @ (_t(self.right) @ X)
+        product[..., h, :] += self.scale[..., None] * X[..., h, :]
+        product[..., R, :] += self.block @ X[..., R, :]
+        return product
+
+    def __rmatmul__(self, X: Any) -> Any:
+        h, R = _harmonics(self.kind), _remainders(self.kind)
+        product = -(X @ self.left) @ _t(self.right)
+        product[..., h] += X[..., h] * self.scale[..., None, :]
+        product[..., R] += X[..., R] @ self.block
+        return product
+
+    def columns_of_block(self) -> Any:
+        """Its columns of what is no harmonic, (…, n, q)."""
+        R = _remainders(self.kind)
+        columns = -self.left @ _t(self.right[..., R, :])
+        columns[..., R, :] += self.block
+        return columns
+
+
+@dataclass(frozen=True)
 class Columns:
     """Columns of one kind, at some hyper-parameters: the first dimension of every array counts them."""
 
     kind: Kind
     mu: Any
     variance: Any
-    inverses: Any  # C⁻¹, (T, n, n)
-    eliminated: Any  # G
+    G: LowRank
     parts: Parts
     rates: Parts
 
-    def traces(self, M: Any) -> Any:
-        """tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M) for every column: ∂/∂log ℓ = −μ ∂/∂μ."""
-        p, d, G = self.parts, self.rates, self.eliminated
+    @property
+    def inverses(self) -> list[Any]:
+        """C⁻¹ of every column: an array, or what multiplies as if it were one if that is less work."""
+        if not self.kind.completed:
+            return self._dense(self.G) if self.kind.size <= SMALL else self._each(self.G)
+        # E⁻¹: R = n w − c h
+        n_k = np.concatenate([[1.0], norms(self.kind.n_harmonics, self.kind.order)])
+        places = _remainders(self.kind)
+        left = np.concatenate([self.G.left, np.zeros((*self.mu.shape, len(self.G), len(places)))], axis=-1)
+        right = np.zeros_like(left)
+        r = self.G.left.shape[-1]
+        left[..., places, r:] = self.G.block
+        right[..., :r] = self.G.right
+        right[:, _harmonics(self.kind), r:] = _t(self.parts.c)
+        whole = LowRank(self.kind, self.G.scale, self.G.block * n_k, left, right)
+        return self._dense(whole) if self.kind.size <= SMALL else self._each(whole)
+
+    def _dense(self, stack: LowRank) -> list[Any]:
+        return list(stack @ np.eye(self.kind.size))
+
+    def _each(self, stack: LowRank) -> list[Any]:
+        arrays = zip(stack.scale, stack.block, stack.left, stack.right, strict=True)
+        return [LowRank(self.kind, *own) for own in arrays]
+
+    def traces(self, Ms: Any) -> Any:
+        """tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M) for every column and its M: ∂/∂log ℓ = −μ ∂/∂μ."""
+        p, d, G = self.parts, self.rates, self.G
         h, R = _harmonics(self.kind), _remainders(self.kind)
-        Y = _t(G) @ M @ G
         P, dP = (np.empty((*self.mu.shape, self.kind.size, self.kind.order)) for _ in range(2))
         P[:, h], P[:, R], dP[:, h], dP[:, R] = p.U, p.V, d.U, d.V
-        YP = Y @ P
-        Y_hR, Y_RR = Y[:, h][..., R], Y[:, R][..., R]
-        # X G: dc against the rows h, columns R of G Y
-        GY = p.diagonal[..., None] * Y_hR + p.U @ _t(YP[:, R])
-        trace = (d.diagonal * np.diagonal(Y, axis1=1, axis2=2)[:, h]).sum(axis=1)
-        trace += 2 * ((YP * dP).sum(axis=(1, 2)) + ((Y_RR @ p.t) * d.t).sum(axis=(1, 2)))
-        trace += 2 * (_t(d.c) * GY).sum(axis=(1, 2))
+        r = self.kind.order
+        few = np.concatenate([G @ P, G.left, G.columns_of_block()], axis=-1)
+        of_few = np.stack([M @ own for M, own in zip(Ms, few, strict=True)])
+        YP, ML, Y_R = G.T @ of_few[..., :r], of_few[..., r : 2 * r], G.T @ of_few[..., 2 * r :]
+        # diag(Y) of the harmonics: e_jᵀGᵀMGe_j with Ge_j = scale_j e_j − L N_j
+        N, scale = G.right[:, h], G.scale
+        diagonal = scale**2 * np.stack([M.diagonal() for M in Ms])[:, h] - 2 * scale * (ML[:, h] * N).sum(axis=-1)
+        diagonal += ((N @ (_t(G.left) @ ML)) * N).sum(axis=-1)
+        # X K: dc against the rows h, columns R of K Y
+        KY = p.diagonal[..., None] * Y_R[:, h] + p.U @ _t(YP[:, R])
+        trace = (d.diagonal * diagonal).sum(axis=1)
+        trace += 2 * ((YP * dP).sum(axis=(1, 2)) + ((Y_R[:, R] @ p.t) * d.t).sum(axis=(1, 2)))
+        trace += 2 * (_t(d.c) * KY).sum(axis=(1, 2))
         return -self.mu * trace / self.variance
 
 
@@ -77,37 +150,30 @@ def columns_at(kind: Kind, mu: Any, variance: Any) -> Columns:
     diagonal, U, V, t = p.diagonal / variance[:, None], p.U / sigma, p.V / sigma, p.t / sigma
     if not kind.completed:  # the constant is the first of the core, and nothing is eliminated
         diagonal, U = np.concatenate([t[:, 0, :1] ** 2, diagonal], axis=1), np.concatenate([V, U], axis=1)
-        G = _core(diagonal, U)[0]
-        return Columns(kind, mu, variance, G, G, p, d)
-    core, whitened, lower_inverse = _core(diagonal, U)
+        scale, WZ, W, _ = _core(diagonal, U)
+        G = LowRank(kind, scale[:, 1:], scale[:, :1, None], WZ, W * scale[..., None])
+        return Columns(kind, mu, variance, G, p, d)
+    scale, WZ, W, lower_inverse = _core(diagonal, U)
     # the Schur complement T + V (I + WᵀW)⁻¹ Vᵀ, scaled to a unit diagonal
     v = lower_inverse @ _t(V)
     schur = t @ _t(t) + _t(v) @ v
-    scale = np.sqrt(np.diagonal(schur, axis1=1, axis2=2))
-    remainder = _inverse_lower(np.linalg.cholesky(schur / scale[:, :, None] / scale[:, None])) / scale[:, None]
+    unit = np.sqrt(np.diagonal(schur, axis1=1, axis2=2))
+    remainder = _inverse_lower(np.linalg.cholesky(schur / unit[:, :, None] / unit[:, None])) / unit[:, None]
     h, R = _harmonics(kind), _remainders(kind)
-    G = np.zeros((len(mu), kind.size, kind.size))
-    G[:, h, h] = core
-    G[np.ix_(range(len(mu)), R, R)] = remainder
-    G[:, R, h] = -remainder @ (V @ (_t(whitened) @ core))
-    # E⁻¹: R = n w − c h
-    inverses = G.copy()
-    inverses[:, :, h] -= G[:, :, R] @ p.c
-    inverses[:, :, R] *= np.concatenate([[1.0], norms(kind.n_harmonics, kind.order)])
-    return Columns(kind, mu, variance, inverses, G, p, d)
+    left, right = np.zeros((2, len(mu), kind.size, kind.order))
+    left[:, h], left[:, R] = WZ, remainder @ (_t(v) @ lower_inverse)
+    right[:, h] = W * scale[..., None]
+    return Columns(kind, mu, variance, LowRank(kind, scale, remainder, left, right), p, d)
 
 
-def _core(diagonal: Any, U: Any) -> tuple[Any, Any, Any]:
-    """C_h⁻¹, Y = C_h⁻¹U = W Z (I + Λ), and Λ⁻¹ for the core D + U Uᵀ, with Λ Λᵀ = I + WᵀW."""
-    root = np.sqrt(diagonal)
-    W = U / root[..., None]
+def _core(diagonal: Any, U: Any) -> tuple[Any, Any, Any, Any]:
+    """D^{−½}, W Z, W and Λ⁻¹ for the core D + U Uᵀ, with Λ Λᵀ = I + WᵀW."""
+    scale = 1 / np.sqrt(diagonal)
+    W = U * scale[..., None]
     eye = np.eye(U.shape[-1])
     lower = np.linalg.cholesky(eye + _t(W) @ W)
     lower_inverse = _inverse_lower(lower)
-    WZ = W @ (_t(_inverse_lower(eye + lower)) @ lower_inverse)
-    core = -WZ @ _t(W)
-    core[:, range(root.shape[1]), range(root.shape[1])] += 1
-    return core / root[:, None], WZ @ (eye + lower), lower_inverse
+    return scale, W @ (_t(_inverse_lower(eye + lower)) @ lower_inverse), W, lower_inverse
 
 
 def _inverse_lower(lower: Any) -> Any:
