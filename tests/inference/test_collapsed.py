@@ -26,7 +26,7 @@ from odvff import (
     Sum,
     Term,
 )
-from odvff.inference import CollapsedBound, FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
+from odvff.inference import CollapsedBound, FitWarning, collapsed_bound, fit_collapsed, optimal_posterior, whitening
 from odvff.inference.collapsed import _inverse_root
 from odvff.statistics import collect
 from odvff.statistics.basis import orthogonal
@@ -63,18 +63,20 @@ def bound_of(terms, X, y, w=None):
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_value_is_the_closed_form_and_gradient_its_derivative(seed, completion):
-    """With rows inside and outside the box, and every kind of term."""
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0, 8, whitening.SMALL]))
+def test_value_is_the_closed_form_and_gradient_its_derivative(seed, completion, small):
+    """With rows inside and outside the box, every kind of term, and columns that count as large: all, some or none."""
     rng = np.random.default_rng(seed)
     terms = model(rng, completion)
     X, y = data(rng, 60)
     bound = bound_of(terms, X, y)
     p = parameters(bound, 0.07)
-    evaluation = bound(p)
-    assert np.isclose(evaluation.value, collapsed_bound(terms, 0.07, X, y), rtol=1e-9, atol=1e-7)
     direction = rng.standard_normal(len(p))
-    numeric = (bound(p + 1e-5 * direction).value - bound(p - 1e-5 * direction).value) / 2e-5
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(whitening, "SMALL", small)
+        evaluation = bound(p)
+        numeric = (bound(p + 1e-5 * direction).value - bound(p - 1e-5 * direction).value) / 2e-5
+    assert np.isclose(evaluation.value, collapsed_bound(terms, 0.07, X, y), rtol=1e-9, atol=1e-7)
     assert np.isclose(evaluation.gradient @ direction, numeric, rtol=1e-5, atol=1e-5)
     assert (evaluation.residuals > -1e-9 * 60).all()
 

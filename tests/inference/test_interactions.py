@@ -157,3 +157,6 @@ def test_a_product_is_applied_factor_by_factor():
     assert np.allclose(Inverse((C,)) @ M[:4], C @ M[:4])
     assert np.allclose(Inverse((B, C)) @ M[:12, 0], np.kron(B, C) @ M[:12, 0])
     assert np.allclose(Inverse((), 2.0) @ M, 2 * M)
+    for inverse, n in ((Inverse((A, B, C)), len(M)), (Inverse((C,)), 4), (Inverse((), 2.0), 5)):
+        rows = M[:n].T
+        assert np.allclose(inverse.from_right(rows), (inverse @ rows.T).T)

@@ -72,8 +72,25 @@ def test_traces_are_derivatives(F, order, completed):
 def test_what_stands_in_the_middle_of_the_gradient_is_multiplied_without_being_made():
     rng = np.random.default_rng(0)
     inverse_root, v, A, X = (rng.standard_normal(shape) for shape in ((9, 5), 5, (5, 5), (5, 3)))
-    M = Middle(inverse_root, v, A + A.T, 0.3)
+    M = Middle(inverse_root, (inverse_root**2).sum(axis=0), v, A + A.T, 0.3)
     plain = inverse_root.T @ inverse_root - np.eye(5) + np.outer(v, v) + (A + A.T) / 0.3
     assert np.allclose(M.dense(), plain)
     assert np.allclose(M @ X, plain @ X)
     assert np.allclose(M.diagonal(), np.diagonal(plain))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("completed", [True, False])
+@pytest.mark.parametrize("F", [4, 300])
+@pytest.mark.parametrize("log_mu", [-12.0, 0.0, 12.0])
+def test_traces_at_any_lengthscale_are_those_of_the_determinant(order, completed, F, log_mu):
+    """With M = I the trace is ∂log|K|/∂log ℓ."""
+    kind, h = Kind(F, order, completed), 1e-4
+
+    def log_det(shift):
+        features, kernel = term(kind, np.exp(log_mu + shift), 2.0)
+        return features.Kuu(kernel).factor().logdet()
+
+    trace = columns_at(kind, np.exp([log_mu]), np.array([2.0])).traces([np.eye(kind.size)])[0]
+    expected = -(log_det(h) - log_det(-h)) / (2 * h)
+    assert np.isclose(trace, expected, rtol=1e-5, atol=1e-6 * kind.size)

@@ -184,6 +184,7 @@ class Middle:
     """A diagonal block of M = B̃⁻¹ − I + ṽṽᵀ + Ã/σ², B̃⁻¹ = L⁻ᵀL⁻¹: it is multiplied with a few vectors, not made."""
 
     inverse_root: Any  # the columns of L⁻¹ that belong to the block, from its first row on
+    inverse_diagonal: Any  # of B̃⁻¹
     v: Any
     A: Any
     noise: float
@@ -194,8 +195,7 @@ class Middle:
         return product
 
     def diagonal(self) -> Any:
-        inverse = np.einsum("ij,ij->j", self.inverse_root, self.inverse_root)
-        return inverse - 1 + self.v**2 + self.A.diagonal() / self.noise
+        return self.inverse_diagonal - 1 + self.v**2 + self.A.diagonal() / self.noise
 
     def dense(self) -> Any:
         M = self.inverse_root.T @ self.inverse_root + np.outer(self.v, self.v) + self.A / self.noise

@@ -102,13 +102,14 @@ class CollapsedBound:
         left_out = residuals.sum() / noise
 
         gradient = np.empty_like(parameters)
+        uncertain = np.einsum("ij,ij->j", inverse_root, inverse_root)  # diag B̃⁻¹
         # L⁻¹ is lower triangular
-        middles = [Middle(inverse_root[s.start :, s], v[s], A[s, s], noise) for s in slices]
+        middles = [Middle(inverse_root[s.start :, s], uncertain[s], v[s], A[s, s], noise) for s in slices]
         gradient[:-1] = -0.5 * sums.whitened.traces(middles)
         gradient[self._blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
         if sums.outside is not None:
             gradient[:-1] += self._outside(*sums.outside, v, inverse_root, noise)
-        effective = 1 - np.einsum("ij,ij->j", inverse_root, inverse_root)
+        effective = 1 - uncertain
         gradient[-1] = 0.5 * (-self.count + effective.sum() + fit - v @ v + left_out)
         spoken_of = np.array([effective[s].sum() for s in slices])
         value = self._value(noise, log_det, fit, residuals)
@@ -172,7 +173,7 @@ class CollapsedBound:
 
 
 def _whiten(inverses: list[Inverse], slices: list[slice], gram: Any) -> Any:
-    """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with the small inverses."""
+    """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with their inverses."""
     half = np.empty_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
         half[s, : s.stop] = inverse @ gram[s, : s.stop]  # what lies to the right of it is not read

@@ -1,21 +1,25 @@
 """C⁻¹ of every term and tr(C⁻¹ (∂K/∂θ) C⁻ᵀ M), for all columns of one kind at once.
 
 A bound of ten terms is asked for hundreds of times, and its matrices are small: what costs is the number of calls. So
-columns with as many harmonics and the same smoothness are stacked, and every formula of `odvff.linalg.low_rank` is one
-call for all of them. The factor is the same, C = E [[C_h, 0], [V Yᵀ, C_R]]; as C_h⁻¹ = (I − W Z Wᵀ) D^{−½} with
-Z = (I+Λᵀ)⁻¹Λ⁻¹, and Yᵀ C_h⁻¹ = (ΛΛᵀ)⁻¹ Wᵀ D^{−½}, its inverse is a diagonal, a small block and a matrix of low rank,
+columns with as many harmonics and the same smoothness are stacked, and nearly every formula of `odvff.linalg.low_rank`
+is one call for all of them. The factor is the same, C = E [[C_h, 0], [V (C_h⁻¹U)ᵀ, C_R]]. Its inverse is a diagonal, a
+small block and a matrix of low rank, as C_h⁻¹ = (I − W Z Wᵀ) D^{−½} with Z = (I+Λᵀ)⁻¹Λ⁻¹, and
+(C_h⁻¹U)ᵀ C_h⁻¹ = (ΛΛᵀ)⁻¹ Wᵀ D^{−½}:
 
-    C⁻¹ = G E⁻¹,     G = blockdiag(D^{−½}, C_R⁻¹) − L Nᵀ,     L = [W Z; C_R⁻¹ V (ΛΛᵀ)⁻¹],  N = [D^{−½} W; 0].
+    C⁻¹ = G E⁻¹,     G = blockdiag(D^{−½}, C_R⁻¹) − [W Z; C_R⁻¹ V (ΛΛᵀ)⁻¹] [D^{−½} W; 0]ᵀ.
 
-K(μ) is made of the parts of `matern_gram`, whose derivatives come from a complex step. In terms of harmonics h and
-remainders R, eliminated as the factor does it,
+(If the basis is not completed, the constant is one more row of W, its own D^{−½} is the block, and E = I.)
 
-    dK = diag(dD) + dP Pᵀ + P dPᵀ + blockdiag(0, dt tᵀ + t dtᵀ) + X K + K Xᵀ,     P = [U; V],  X = [[0, 0], [dc, 0]],
+K(μ) = E H Eᵀ is made of the parts of `matern_gram`, whose derivatives come from a complex step. In terms of harmonics h
+and remainders R, H = diag(D, 0) + P Pᵀ + blockdiag(0, t tᵀ) with P = [U; V], and E⁻¹dE = X = [[0, 0], [dc, 0]], so
 
-and of Y = Gᵀ M G the trace takes the diagonal and a few columns: M meets a few vectors, not G itself.
+    E⁻¹ dK E⁻ᵀ = diag(dD, 0) + dP Pᵀ + P dPᵀ + blockdiag(0, dt tᵀ + t dtᵀ) + X H + H Xᵀ.
+
+Of Y = Gᵀ M G its trace takes the diagonal and a few columns: M meets a few vectors, not G itself.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +27,9 @@ import numpy as np
 from odvff.features.matern_gram import Parts, parts, with_rates
 from odvff.features.orthogonal import norms, orthogonal_parts
 
-SMALL = 128  # features of a column: beyond, a product with diagonal and low rank is less work than with an array
+SMALL = (
+    128  # features of a column: up to here the one call of a product with an array is quicker than several thin ones
+)
 
 
 @dataclass(frozen=True)
@@ -97,29 +103,24 @@ class Columns:
     parts: Parts
     rates: Parts
 
-    @property
+    @cached_property
     def inverses(self) -> list[Any]:
-        """C⁻¹ of every column: an array, or what multiplies as if it were one if that is less work."""
-        if not self.kind.completed:
-            return self._dense(self.G) if self.kind.size <= SMALL else self._each(self.G)
-        # E⁻¹: R = n w − c h
-        n_k = np.concatenate([[1.0], norms(self.kind.n_harmonics, self.kind.order)])
-        places = _remainders(self.kind)
-        left = np.concatenate([self.G.left, np.zeros((*self.mu.shape, len(self.G), len(places)))], axis=-1)
-        right = np.zeros_like(left)
-        r = self.G.left.shape[-1]
-        left[..., places, r:] = self.G.block
-        right[..., :r] = self.G.right
-        right[:, _harmonics(self.kind), r:] = _t(self.parts.c)
-        whole = LowRank(self.kind, self.G.scale, self.G.block * n_k, left, right)
-        return self._dense(whole) if self.kind.size <= SMALL else self._each(whole)
-
-    def _dense(self, stack: LowRank) -> list[Any]:
-        return list(stack @ np.eye(self.kind.size))
-
-    def _each(self, stack: LowRank) -> list[Any]:
+        """C⁻¹ of every column: an array, or what multiplies matrices as if it were one if that is quicker."""
+        stack = self._of_features() if self.kind.completed else self.G
+        if self.kind.size <= SMALL:
+            return list(stack @ np.eye(self.kind.size))
         arrays = zip(stack.scale, stack.block, stack.left, stack.right, strict=True)
         return [LowRank(self.kind, *own) for own in arrays]
+
+    def _of_features(self) -> LowRank:
+        """G E⁻¹, where E⁻¹ makes R = n w − c h of the features."""
+        G, h, R = self.G, _harmonics(self.kind), _remainders(self.kind)
+        n_k = np.concatenate([[1.0], norms(self.kind.n_harmonics, self.kind.order)])
+        left, right = np.zeros((2, *self.mu.shape, len(G), self.kind.order + len(R)))
+        own, eliminated = slice(0, self.kind.order), slice(self.kind.order, None)
+        left[..., own], right[..., own] = G.left, G.right
+        left[..., R, eliminated], right[:, h, eliminated] = G.block, _t(self.parts.c)
+        return LowRank(self.kind, G.scale, G.block * n_k, left, right)
 
     def traces(self, Ms: Any) -> Any:
         """tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M) for every column and its M: ∂/∂log ℓ = −μ ∂/∂μ."""
@@ -131,15 +132,15 @@ class Columns:
         few = np.concatenate([G @ P, G.left, G.columns_of_block()], axis=-1)
         of_few = np.stack([M @ own for M, own in zip(Ms, few, strict=True)])
         YP, ML, Y_R = G.T @ of_few[..., :r], of_few[..., r : 2 * r], G.T @ of_few[..., 2 * r :]
-        # diag(Y) of the harmonics: e_jᵀGᵀMGe_j with Ge_j = scale_j e_j − L N_j
+        # diag(Y) of the harmonics: e_jᵀGᵀMGe_j with Ge_j = scale_j e_j − left right_j
         N, scale = G.right[:, h], G.scale
         diagonal = scale**2 * np.stack([M.diagonal() for M in Ms])[:, h] - 2 * scale * (ML[:, h] * N).sum(axis=-1)
         diagonal += ((N @ (_t(G.left) @ ML)) * N).sum(axis=-1)
-        # X K: dc against the rows h, columns R of K Y
-        KY = p.diagonal[..., None] * Y_R[:, h] + p.U @ _t(YP[:, R])
+        # X H: dc against the rows h, columns R of H Y
+        HY = p.diagonal[..., None] * Y_R[:, h] + p.U @ _t(YP[:, R])
         trace = (d.diagonal * diagonal).sum(axis=1)
         trace += 2 * ((YP * dP).sum(axis=(1, 2)) + ((Y_R[:, R] @ p.t) * d.t).sum(axis=(1, 2)))
-        trace += 2 * (_t(d.c) * KY).sum(axis=(1, 2))
+        trace += 2 * (_t(d.c) * HY).sum(axis=(1, 2))
         return -self.mu * trace / self.variance
 
 
