@@ -1,6 +1,7 @@
 """An experiment is a list of cells; what each run of one gave is kept at once, so that a run of all can end anywhere.
 
-A cell has a name, and is run once for every seed. Results are JSON: {cell: {seed: {what was measured}}}.
+A cell has a name, and is run once for every seed. Results are JSON: {cell: {seed: {what was measured}}}. What was timed
+says on which machine, and is run again on another one, so that a table compares what is comparable.
 """
 
 import fcntl
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.fresh import machine
 from odvff.threads import one_blas_thread
 
 
@@ -66,16 +68,18 @@ class Results:
         return bool(self._kept)
 
     def has(self, cell: str, seed: int, calm: float = 1.0) -> bool:
-        """Is there a run, of which others took no more than such a part of the processors' time?"""
+        """Is there a run of this machine, of which others took no more than such a part of the processors' time?"""
         run = self._kept.get(cell, {}).get(str(seed))
-        return run is not None and run.get("taken", 0.0) <= calm
+        if run is None or run.get("machine", machine()) != machine():  # scores are the same on any
+            return False
+        return run.get("taken", 0.0) <= calm
 
     def again(self) -> "Results":
         """As they are now: others may have run other cells meanwhile."""
         return Results(self.path)
 
     def keep(self, cell: str, seed: int, measured: dict[str, Any]) -> None:
-        """For good, unless there is a run that was disturbed less."""
+        """For good, unless there is a run of this machine that was disturbed less."""
         self.path.parent.mkdir(exist_ok=True)
         with open(self.path.with_suffix(".lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # others may run other cells
@@ -110,7 +114,7 @@ def run(
 ) -> int:
     """Run what is missing: first every cell once, then every cell a second time, and so on. How many failed?
 
-    Also what was disturbed: runs of which others took more than `calm` of the processors' time.
+    Also what was run on another machine, or of which others took more than `calm` of the processors' time.
     """
     cells = [cell for cell in experiment.cells() if only in cell.name]
     todo = list(_missing(cells, repeats, results, calm))
@@ -118,7 +122,7 @@ def run(
     took, failed = 0.0, 0
     say(f"{experiment.name}: {len(todo)} runs to do, about {sum(planned) / 60:.0f} minutes")
     for i, (cell, seed) in enumerate(todo, 1):
-        began, where = time.perf_counter(), f"[{i}/{len(todo)}] {cell.name}, seed {seed}"
+        began, code, where = time.perf_counter(), _code(), f"[{i}/{len(todo)}] {cell.name}, seed {seed}"
         if results.again().has(cell.name, seed, calm):
             say(f"{where}: somebody else has run it meanwhile")
             planned[i - 1] = 0.0
@@ -135,7 +139,7 @@ def run(
             planned[i - 1], failed = 0.0, failed + 1
             continue
         seconds = time.perf_counter() - began
-        results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1), "code": _code()})
+        results.keep(cell.name, seed, {**measured, "seconds": round(seconds, 1), "code": code})
         numbers = ", ".join(f"{k} {v:.4f}" for k, v in measured.items() if isinstance(v, float))
         took += seconds
         left = sum(planned[i:]) * took / max(sum(planned[:i]), 1e-9)  # as planned, at the pace so far

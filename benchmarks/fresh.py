@@ -1,9 +1,11 @@
 """A job in a new process of its own environment: seconds from start to end, peak memory, and what it printed.
 
 All libraries get the same number of cores and of threads, by the variables that their arithmetic reads, and nothing
-else of the caller's environment that could matter. Threads of OpenMP that wait sleep: on a core that others want as
-well, waiting in circles made PyTorch four times slower. The first process of an environment reads its files from the
-disk; so one that imports the library comes before those that are timed.
+else of the caller's environment that could matter. How threads wait for each other is left as it is by default: told to
+sleep (`OMP_WAIT_POLICY=PASSIVE`), LightGBM took twelve times as long on 10,000 rows and PyTorch's steps half as long
+again; on a core that others want as well it is the other way round, so such runs are to be made on a calm machine.
+The first process of an environment reads its files from the disk; so one that imports the library comes before those
+that are timed.
 """
 
 import json
@@ -101,7 +103,7 @@ def _read_from_disk(environment: str) -> None:
 def _variables() -> dict[str, str]:
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     threads = {name: str(THREADS) for name in VARIABLES}
-    return {**kept, **threads, "OMP_WAIT_POLICY": "PASSIVE", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    return {**kept, **threads, "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
 @contextmanager

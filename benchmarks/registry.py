@@ -71,7 +71,7 @@ def _parser(package: str, description: str, names: list[str]) -> argparse.Argume
 
 def _done(one: Experiment, results: Results) -> str:
     cells = one.cells()
-    runs = {cell.name: min(len(results.of(cell.name)), cell.repeats) for cell in cells}
+    runs = {cell.name: sum(results.has(cell.name, seed) for seed in range(cell.repeats)) for cell in cells}
     here = [cell for cell in cells if not cell.absent or runs[cell.name]]
     minutes = sum(cell.minutes * (cell.repeats - runs[cell.name]) for cell in here)
     total = sum(cell.repeats for cell in here)

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.cells import Cell, Experiment, Results
-from benchmarks.fresh import fresh
+from benchmarks.fresh import fresh, machine
 from benchmarks.generated import COLUMNS, generated
 from benchmarks.showing import circumstances, each, markdown, picture, pyplot, spread
 from benchmarks.tabular import run
@@ -42,7 +42,7 @@ def _ours(n_rows: int, seed: int) -> dict[str, Any]:
 def _peer(library: str, n_rows: int, seed: int) -> dict[str, Any]:
     environment, job = PEERS[library]
     if why := hopeless([Results(RESULTS).of(_name(library, n_rows // part)) for part in (100, 10)]):
-        return {"failed": why}
+        return {"failed": why, "machine": machine()}
     with generated(n_rows, seed) as path:
         return run(environment, job, path, seed, LIMIT)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import Cell, Experiment
-from benchmarks.fresh import Failed, TooLong, fresh
+from benchmarks.fresh import Failed, TooLong, fresh, machine
 from benchmarks.tabular_show import cell_name, show, show_interactions
 
 FOLDERS = ("../shared/data", "data")
@@ -107,9 +107,10 @@ def run(environment: str, job: str, path: Path, seed: int, processor: int = PROC
     try:
         return fresh(environment, job, path, seed, processor, limit=4.0 * processor)
     except TooLong as late:
-        return {"failed": f"over {processor // 60} minutes", "processor": round(late.processor)}
+        why = {"failed": f"over {processor // 60} minutes", "processor": round(late.processor)}
     except Failed as failure:
-        return {"failed": f"failed: {str(failure).splitlines()[-1][:150]}"}  # the error itself ends the traceback
+        why = {"failed": f"failed: {str(failure).splitlines()[-1][:150]}"}  # the error itself ends the traceback
+    return {**why, "machine": machine()}
 
 
 def found() -> dict[str, Path]:

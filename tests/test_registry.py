@@ -5,6 +5,7 @@ import json
 import signal
 
 from benchmarks.cells import Cell, Experiment, Results, Unavailable
+from benchmarks.fresh import machine
 from benchmarks.registry import main
 
 
@@ -57,6 +58,22 @@ def test_what_was_disturbed_is_run_again_and_the_calmer_run_is_kept(tmp_path):
     assert kept("--calm", "0.2") == [0.2, 0.1]
     assert kept("--calm", "0.1") == [0.2, 0.1]  # no calmer than before
     assert next(taken, None) is None
+
+
+def test_what_another_machine_timed_is_run_again_however_calm_it_was(tmp_path, capsys):
+    results = Results(tmp_path / "results" / "one.json")
+    results.keep("cell", 0, {"machine": "another one", "taken": 0.0})
+    results.keep("cell", 1, {"score": 1.0})  # no time: the same on any machine
+    again = Counter()
+    job = lambda seed: {**again(seed), "machine": machine(), "taken": 0.4}  # noqa: E731
+    one = Experiment("one", "a trial", lambda: [Cell("cell", job, 3, 0.1)], lambda results: "")
+    main(tmp_path, [one], "", ["list"])
+    assert "1 of 3 runs" in capsys.readouterr().out
+    main(tmp_path, [one], "", ["run", "one"])
+    assert again.seeds == [0, 2]
+    assert results.again().of("cell")[0]["machine"] == machine()
+    main(tmp_path, [one], "", ["run", "one"])
+    assert again.seeds == [0, 2]
 
 
 def test_what_a_job_gives_after_an_interruption_is_no_result(tmp_path):
