@@ -1,22 +1,52 @@
 """What is asked of speed, what was measured, and whether that holds: from the results of all benchmarks."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import median
 
 from benchmarks import limits, prediction, rows, time_to_quality
 from benchmarks.cells import Experiment, Results
-from benchmarks.showing import each, markdown, short
+from benchmarks.showing import each, markdown, spread
 
-Claim = tuple[str, str, str, bool]  # what is measured, what is asked, what was found, whether it holds
+
+@dataclass(frozen=True)
+class Claim:
+    """What is measured, what is asked, what every run found, and whether their median is on the right side."""
+
+    what: str
+    asked: str
+    found: list[float]
+    holds: Callable[[float], bool]
+    text: Callable[[list[float]], str]
+
+
+REASONS = """\
+Where it says no:
+
+- *SGPR included.* GPflow's SGPR needs no steps, and is the fastest of the others where its 100 points suffice. To be 60
+  times as fast as it in five columns we would have to end before our imports do ([what is left](speed.md), under
+  start-up). Beside the SVGPs, whose 8000 steps set the quality to reach, it holds.
+- *20 harmonics, no points* is for who is in a hurry, and gives up what is below 0.005 of the true process.
+- *A square product.* ΦᵀΦ of a narrow Φ, made before, in one call of BLAS, does not come nearer to a square product than
+  `limits` shows; our pass makes Φ besides.
+- *Bound of 230 features.* Its Cholesky takes a quarter of a millisecond, and so do some hundred calls of NumPy for
+  numbers of any size. From some 500 features on the arithmetic is what counts."""
 
 
 def show(results: Results) -> str:
-    """Medians of what has been measured."""
+    """Medians of what has been measured, and the range."""
     found = list(_claims(results.path.parent))
-    shown = [[what, asked, measured, "yes" if holds else "**no**"] for what, asked, measured, holds in found]
-    return markdown(["what", "asked for", "measured", "holds"], shown)
+    shown = [
+        [one.what, one.asked, one.text(one.found), str(len(one.found)), "yes" if _holds(one) else "**no**"]
+        for one in found
+    ]
+    return markdown(["what", "asked for", "measured", "runs", "holds"], shown) + f"\n\n{REASONS}"
+
+
+def _holds(claim: Claim) -> bool:
+    return bool(claim.found) and claim.holds(median(claim.found))
 
 
 def _claims(folder: Path) -> Iterable[Claim]:
@@ -29,56 +59,64 @@ def _claims(folder: Path) -> Iterable[Claim]:
     }
     for name, claims in groups.items():
         found = list(claims(Results(folder / f"{name}.json")))
-        yield from found or [(f"`{name}`", "–", "nothing yet", False)]
+        yield from found or [_at_least(f"`{name}`", 0, [], lambda _: "nothing yet")]
+
+
+def _at_least(what: str, bar: float, found: list[float], text: Callable[[list[float]], str], unit: str = "") -> Claim:
+    return Claim(what, f"≥ {bar:,g}{unit}", found, lambda value: value >= bar, text)
+
+
+def _at_most(what: str, bar: float, found: list[float], text: Callable[[list[float]], str], unit: str = "") -> Claim:
+    return Claim(what, f"≤ {bar:g}{unit}", found, lambda value: value <= bar, text)
+
+
+def _two_digits(values: list[float]) -> str:
+    return spread(values, 2)
 
 
 def _race(results: Results) -> Iterable[Claim]:
     for D in (5, 10):
-        for use, (who, sgpr) in product(time_to_quality.USES, (("any SVGP", False), ("any, SGPR included", True))):
+        for use, (who, sgpr) in product(time_to_quality.USES, (("any SVGP", False), ("any, SGPR included,", True))):
             if race := time_to_quality.race(results, D, use, sgpr=sgpr):
                 what = f"D = {D}, {use}: times faster than {who} to the quality of the best SVGP after 8000 steps"
-                yield what, "≥ 60", short(median(race.ratio), 2), median(race.ratio) >= 60
-        if race := time_to_quality.race(results, D, time_to_quality.DEFAULT):
-            what = f"D = {D}, {time_to_quality.DEFAULT}: log-likelihood below the true process"
-            yield what, "≤ 0.005", short(-median(race.gap), 2), -median(race.gap) <= 0.005
+                yield _at_least(what, 60, race.ratio, _two_digits)
+        for use in time_to_quality.USES:
+            if race := time_to_quality.race(results, D, use):
+                what = f"D = {D}, {use}: log-likelihood below the true process"
+                yield _at_most(what, 0.005, [-gap for gap in race.gap], _two_digits)
 
 
 def _streamed(results: Results) -> Iterable[Claim]:
-    many, few = rows.rate(results, 10**8), rows.rate(results, 10**6)
-    if many and few:
-        peak = median(each(results.of(f"{rows.OURS} | N={10**8}"), "peak_gb"))
-        yield "memory of a fit to 100,000,000 × 8 rows", "< 2 GB", f"{peak:.2f} GB", peak < 2
-        share = 100 * many / few
-        yield "its rows a second, of those of 1,000,000 rows", "≥ 70 %", f"{share:.0f} %", share >= 70
+    few, many = rows.rate(results, 10**6), results.of(f"{rows.OURS} | N={10**8}")
+    if few and many:
+        yield _at_most("memory of a fit to 100,000,000 × 8 rows", 2, each(many, "peak_gb"), _two_digits, " GB")
+        shares = [100 * 10**8 / seconds / few for seconds in each(many, "fit")]
+        yield _at_least("its rows a second, of those of 1,000,000 rows", 70, shares, _two_digits, " %")
+
+
+def _limits(results: Results) -> Iterable[Claim]:
+    for pair in limits.PAIRS:
+        times, of = pair.times(results), limits.LIMIT_NAMES[pair.limit]
+        if times and pair.ours == "bound":
+            yield _at_most(f"{pair.name}: {of}", pair.bar, [ours / limit for ours, limit in times], _two_digits)
+        elif times:
+            shares = [100 * limit / ours for ours, limit in times]
+            yield _at_least(f"{pair.name}: of the rate of {of}", pair.bar, shares, spread, " %")
+        if (share := limits.share_of_dgemm(results, pair)) is not None:
+            yield _at_least(f"{pair.name}: of the rate of a square product", pair.bar, [share], _two_digits, " %")
 
 
 def _predicted(results: Results) -> Iterable[Claim]:
     for name in ("odvff, 10 harmonics", "odvff, 10 harmonics, no points for the mean"):
-        if rates := prediction.rates(results, name, "both"):
-            what = f"rows a second with standard deviations, D = 10: {name}"
-            yield what, "≥ 500,000", f"{1e3 * median(rates):,.0f}", median(rates) >= 500
+        if rates := [1e3 * rate for rate in prediction.rates(results, name, "both")]:
+            yield _at_least(f"rows a second with standard deviations, D = 10: {name}", 500_000, rates, spread)
 
 
 def _started(results: Results) -> Iterable[Claim]:
     if runs := results.of("odvff"):
-        imported, whole = (median(each(runs, key)) for key in ("imported", "total"))
-        yield "`import odvff`, from the start of the process", "< 0.3 s", f"{imported:.2f} s", imported < 0.3
-        yield "1,000 × 5 rows fitted, from the start of the process", "< 1 s", f"{whole:.2f} s", whole < 1
-
-
-def _limits(results: Results) -> Iterable[Claim]:
-    for name, where, ours, limit, asked in limits.PAIRS:
-        runs = results.of(name)
-        if runs and asked:
-            times = median([a / b for a, b in zip(each(runs, "took", ours), each(runs, "took", limit), strict=True)])
-            if ours == "bound":
-                yield f"{name}: Choleskys of its size", "≤ 4", f"{times:.1f}", times <= 4
-            else:
-                bar = 50 if ours == "product" else 60
-                of = "ΦᵀΦ" if ours == "product" else "FINUFFT"
-                yield f"{name}: of the rate of {of}", f"≥ {bar} %", f"{100 / times:.0f} %", 100 / times >= bar
-        if ours == "product" and (share := limits.share_of_dgemm(results, name, where)):
-            yield f"{name}: of the rate of a square product", "≥ 50 %", f"{share:.0f} %", share >= 50
+        yield _at_most("`import odvff`, from the start of the process", 0.3, each(runs, "imported"), _two_digits, " s")
+        whole = each(runs, "total")
+        yield _at_most("1,000 × 5 rows fitted, from the start of the process", 1, whole, _two_digits, " s")
 
 
 ASKED = [Experiment("asked", "what is asked, and whether it holds", list, show)]

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.cells import Cell, Experiment, Results
 from benchmarks.fresh import fresh, machine
 from benchmarks.generated import COLUMNS, generated
-from benchmarks.showing import circumstances, each, markdown, picture, pyplot, spread
+from benchmarks.showing import circumstances, each, markdown, picture, pyplot, short, spread
 from benchmarks.tabular import run
 
 OURS = "odvff, streamed"
@@ -77,11 +77,12 @@ def show(results: Results) -> str:
     head = ["rows", "fit, s", "rows a second", "peak memory, GB", "whole process, s", "coverage", *PEERS]
     rows, everything = [], []
     for n in ROWS:
-        runs = results.of(_name(OURS, n))
+        by_seed = results.by_seed(_name(OURS, n))
+        runs = list(by_seed.values())
         everything += runs
         row = [f"{n:,}", spread(each(runs, "fit")), spread([n / s for s in each(runs, "fit")])]
         row += [spread(each(runs, "peak_gb")), spread(each(runs, "wall")), spread(each(runs, "coverage"))]
-        rows.append(row + [_of_peer(results.of(_name(name, n)), runs) for name in PEERS])
+        rows.append(row + [_of_peer(n, results.by_seed(_name(name, n)), by_seed) for name in PEERS])
     text = (
         f"Rows of {COLUMNS} columns in a Parquet file, made before the clock starts, so that the system may still "
         "hold it in memory. Ours is `ODVFFRegressor` with default arguments; rows are streamed, a tenth of them but at "
@@ -89,10 +90,10 @@ def show(results: Results) -> str:
         "process one time more, for those held out). The others read the file into "
         "memory and fit nine tenths of the rows, as in `tabular`: LightGBM with five models, pyGAM with its search, "
         "NGBoost with early stopping, GPyTorch with as many steps whatever the rows. Their columns have the time of "
-        "the fit alone, as a multiple of our median, the peak of memory, and how much their log density on held-out "
-        "rows is above "
-        f"ours (not the same rows). More than {LIMIT // 60} minutes of processor time is too long; what fewer rows "
-        "tell is not tried."
+        "the fit alone, as a multiple of ours on the same file, the peak of memory, and how much their log density on "
+        "rows that they held out is above ours on those that ours did. "
+        f"More than {LIMIT // 60} minutes of processor time is too long, also where a tenth of the rows tells so; "
+        f"more than {MOST_OF_PEERS:,} rows do not fit into memory several times over."
     )
     return "\n\n".join([text, markdown(head, rows), _rates(results), _picture(results), circumstances(everything)])
 
@@ -111,16 +112,19 @@ def _rates(results: Results) -> str:
     return f"Rows a second at {ROWS[-1]:,} rows are {100 * many / few:.0f} % of those at 1,000,000."
 
 
-def _of_peer(runs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> str:
-    if not runs:
+def _of_peer(n: int, theirs: dict[int, dict[str, Any]], ours: dict[int, dict[str, Any]]) -> str:
+    """Beside ours on the same rows."""
+    if n > MOST_OF_PEERS:
+        return "not tried"
+    seeds = [seed for seed in theirs if seed in ours]
+    if not seeds:
         return "–"
-    if "failed" in runs[0]:
-        return "failed" if runs[0]["failed"].startswith("failed") else "too long"
+    peer, own = theirs[seeds[0]], ours[seeds[0]]
+    if "failed" in peer:
+        return "failed" if peer["failed"].startswith("failed") else "too long"
     # scores of a peer are of y in units of its deviation: log p(y) = log p(y/s) − log s
-    density = runs[0]["log_density"] - log(runs[0]["deviation"])
-    better = density - median(each(ours, "log_density")) if ours else 0.0
-    ratio = f"{runs[0]['fit'] / median(each(ours, 'fit')):.3g} ×" if ours else f"{runs[0]['fit']:.3g} s"
-    return f"{ratio}, {runs[0]['peak_gb']:.2g} GB, {better:+.2f}"
+    better = peer["log_density"] - log(peer["deviation"]) - own["log_density"]
+    return f"{short(peer['fit'] / own['fit'])} ×, {short(peer['peak_gb'], 2)} GB, {better:+.3f}"
 
 
 def _picture(results: Results) -> str:

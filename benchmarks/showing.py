@@ -47,7 +47,7 @@ def circumstances(runs: list[dict[str, Any]]) -> str:
     """Where and with what the runs were made, in a sentence; how much of the machine others had meanwhile."""
     if not runs:
         return NOTHING
-    machines = sorted({run["machine"].partition(", load ")[0] for run in runs})
+    machines = sorted({run["machine"] for run in runs})
     taken = [100 * run["taken"] for run in runs if "taken" in run]
     others = [f"of its time others took {spread(taken, 2)} %"] if taken else []
     versions = sorted({f"{name} {number}" for run in runs for name, number in run["versions"].items()})

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean, geometric_mean
+from statistics import fmean, geometric_mean, median
 from typing import Any
 
 from benchmarks.cells import Results
-from benchmarks.showing import NOTHING, circumstances, markdown, picture, pyplot, short
+from benchmarks.showing import NOTHING, circumstances, markdown, picture, pyplot, short, spread
 
 OURS = "odvff"
 CLEAR = 0.01  # difference in mean log density that is worth telling
@@ -82,6 +82,11 @@ def _mean(runs: dict[int, Run], key: str) -> float | None:
     return fmean(values) if values else None
 
 
+def _median(runs: dict[int, Run], key: str) -> float | None:
+    values = [run[key] for run in _good(runs)]
+    return median(values) if values else None
+
+
 def _on_common_splits(runs: Runs, table: str, libraries: tuple[str, ...]) -> dict[str, dict[int, Run]]:
     """Of all libraries that were tried on a table, the runs on the splits that all of them have."""
     tried = [set(runs[table, library]) for library in libraries if runs[table, library]]
@@ -90,14 +95,15 @@ def _on_common_splits(runs: Runs, table: str, libraries: tuple[str, ...]) -> dic
 
 
 def _introduction(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], minutes: int) -> str:
-    counts = sorted({len(runs[table, library]) for table in tables for library in libraries})
-    times = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    most = max(len(runs[table, library]) for table in tables for library in libraries)
+    times = "once" if most == 1 else f"up to {most} times"
     return (
-        f"{len(tables)} tables (docs/tables.md says which), of which a random tenth is tested on, {times} times. "
-        "Numbers are means over the splits that all libraries tried on a table have; gains and ratios over those that "
-        "both have. Scores are in units of the target's standard deviation in the training rows; the target of "
-        f"sgemmProd is a logarithm. Every run is a process of its own with two threads. It is given {minutes} minutes "
-        "of processor time, as wall time depends on who else uses the machine; a run that needs more is kept as "
+        f"{len(tables)} tables (docs/tables.md says which), of which a random tenth is tested on, {times}. "
+        "Scores are means over the splits that all libraries tried on a table have, gains in log density over those "
+        "that both have; times and memory are medians (least–most), ratios those of the same split. Scores are in "
+        "units of the target's standard deviation in the training rows; the target of sgemmProd is a logarithm. Every "
+        f"run is a process of its own with two threads. It is given {minutes} minutes of processor time, as wall time "
+        "depends on who else uses the machine; a run that needs more is kept as "
         "such.\n\n" + circumstances(_ended(runs, tables, libraries))
     )
 
@@ -129,8 +135,12 @@ def _quality(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], me
 
 
 def _ratio(runs: Runs, key: str, table: str, library: str) -> float | None:
-    pairs = _pairs(runs, key, table, library)
-    return fmean(theirs for theirs, _ in pairs) / fmean(ours for _, ours in pairs) if pairs else None
+    return median(found) if (found := _ratios_of(runs, key, table, library)) else None
+
+
+def _ratios_of(runs: Runs, key: str, table: str, library: str) -> list[float]:
+    """To ours, on every split that both ended on."""
+    return [theirs / ours for theirs, ours in _pairs(runs, key, table, library)]
 
 
 def _gain(runs: Runs, table: str, library: str) -> float | None:
@@ -149,12 +159,10 @@ def _ratios(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], key
     others = [library for library in libraries if library != OURS]
     rows = []
     for table in tables:
-        ratios = {library: _ratio(runs, key, table, library) for library in others}
-        texts = {library: "" if value is None else short(value, 2) for library, value in ratios.items()}
-        ours = _mean(runs[table, OURS], key)
+        ours = [run[key] for run in _good(runs[table, OURS])]
         rows.append(
-            [table, _size(runs, table, libraries), "–" if ours is None else f"{short(ours, 2)} {unit}"]
-            + [_text(runs[table, library], texts[library]) for library in others]
+            [table, _size(runs, table, libraries), f"{spread(ours, 2)} {unit}" if ours else "–"]
+            + [_text(runs[table, one], spread(_ratios_of(runs, key, table, one), 2)) for one in others]
         )
     return markdown(["table", "rows × columns", OURS, *others], rows)
 
@@ -167,9 +175,9 @@ def _size(runs: Runs, table: str, libraries: tuple[str, ...]) -> str:
 def _memory(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) -> str:
     rows = []
     for table in tables:
-        means = {library: _mean(runs[table, library], "peak_gb") for library in libraries}
-        least = min((mean for mean in means.values() if mean is not None), default=None)
-        texts = {k: "" if v is None else f"**{v:.2f}**" if v == least else f"{v:.2f}" for k, v in means.items()}
+        peaks = {library: _median(runs[table, library], "peak_gb") for library in libraries}
+        least = min((peak for peak in peaks.values() if peak is not None), default=None)
+        texts = {k: "" if v is None else f"**{v:.2f}**" if v == least else f"{v:.2f}" for k, v in peaks.items()}
         rows.append([table, *(_text(runs[table, library], texts[library]) for library in libraries)])
     return markdown(["table", *libraries], rows)
 
