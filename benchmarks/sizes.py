@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.cells import Cell, Experiment, Results
-from benchmarks.fresh import fresh
+from benchmarks.fresh import SLEEPING, fresh
 from benchmarks.showing import NOTHING, circumstances, each, markdown, picture, pyplot, spread
 
 REPEATS = 2
@@ -34,7 +34,7 @@ def _parts(D: int, F: int) -> list[str]:
 
 
 def _run(D: int, F: int, N: int, seed: int) -> dict[str, Any]:
-    return fresh("odvff", "odvff_engine", D, F, N, *_parts(D, F))
+    return fresh("odvff", "odvff_engine", D, F, N, *_parts(D, F), variables=SLEEPING)
 
 
 def _name(D: int, F: int, N: int) -> str:
