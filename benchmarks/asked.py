@@ -32,8 +32,8 @@ Where it says no:
 - *20 harmonics, no points* is for who is in a hurry: detail beyond 20 waves a column is given up for time.
 - *A square product.* ΦᵀΦ of a narrow Φ, made before, in one call of BLAS, does not come nearer to a square product than
   `limits` shows; our pass makes Φ besides.
-- *Bound of 230 features.* Its Cholesky takes a quarter of a millisecond, less than the calls of NumPy that a bound needs
-  whatever its size. Where arithmetic counts, from some 800 features on, it is about three Choleskys (`columns`)."""
+- *Bound of 230 features.* Its Cholesky takes a quarter of a millisecond, less than the calls of NumPy that a bound
+  needs whatever its size. Where arithmetic counts, from some 800 features on, it is about three (`columns`)."""
 
 
 def show(results: Results) -> str:
