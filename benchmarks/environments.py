@@ -13,10 +13,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 FOLDER = HERE / "environments.made"
 
+TABLES = ("pyarrow==26.0.1",)
+# what ours computes with; the project's own files ask for ranges
+OURS = ("numpy==2.4.6", "scipy==1.17.1", "scikit-learn==1.9.1", "finufft==2.5.1", "jax==0.10.2", "gpjax==1.0.0")
 # what is installed by one command after the other: PyTorch must be there before GPyTorch asks for any. Where its usual
 # build is the one for GPUs, `PIP_EXTRA_INDEX_URL` can point to that for CPUs; results tell which it was.
-TABLES = ("pyarrow==26.0.1",)
-OURS = ("numpy==2.4.6", "scipy==1.17.1", "scikit-learn==1.9.1", "finufft==2.5.1", "jax==0.10.2", "gpjax==1.0.0")
 PINNED: dict[str, tuple[tuple[str, ...], ...]] = {
     "odvff": (("--editable", str(HERE.parent), *OURS, *TABLES),),
     "gpflow": (("tensorflow-cpu==2.21.0", "gpflow==2.11.2"),),

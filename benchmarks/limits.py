@@ -34,7 +34,7 @@ class Pair:
 
     @property
     def asked(self) -> str:
-        return f"≤ {self.bar:g}" if self.ours == "bound" else f"≥ {self.bar:g} %"
+        return f"≤ {self.bar:g} Choleskys" if self.ours == "bound" else f"≥ {self.bar:g} % of {LIMIT_NAMES[self.limit]}"
 
     def times(self, results: Results) -> list[tuple[float, float]]:
         """Seconds of ours and of the limit, in every run."""
@@ -95,7 +95,7 @@ def show(results: Results) -> str:
                 spread([100 * b / a for a, b in times]),
                 "" if share is None else f"{share:.0f}",
                 spread([a / b for a, b in times]),
-                f"{pair.asked} of {LIMIT_NAMES[pair.limit]}" if pair.ours != "bound" else f"{pair.asked} Choleskys",
+                pair.asked,
             ]
         )
     head = ["what", "ours, ms", "limit, ms", "% of the limit", "% of dgemm", "times the limit", "asked for"]

@@ -77,14 +77,12 @@ def _ended(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) -> l
     return [run for table in tables for library in libraries for run in _good(runs[table, library])]
 
 
+def _values(runs: dict[int, Run], key: str) -> list[float]:
+    return [run[key] for run in _good(runs)]
+
+
 def _mean(runs: dict[int, Run], key: str) -> float | None:
-    values = [run[key] for run in _good(runs)]
-    return fmean(values) if values else None
-
-
-def _median(runs: dict[int, Run], key: str) -> float | None:
-    values = [run[key] for run in _good(runs)]
-    return median(values) if values else None
+    return fmean(values) if (values := _values(runs, key)) else None
 
 
 def _on_common_splits(runs: Runs, table: str, libraries: tuple[str, ...]) -> dict[str, dict[int, Run]]:
@@ -159,7 +157,7 @@ def _ratios(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...], key
     others = [library for library in libraries if library != OURS]
     rows = []
     for table in tables:
-        ours = [run[key] for run in _good(runs[table, OURS])]
+        ours = _values(runs[table, OURS], key)
         rows.append(
             [table, _size(runs, table, libraries), f"{spread(ours, 2)} {unit}" if ours else "–"]
             + [_text(runs[table, one], spread(_ratios_of(runs, key, table, one), 2)) for one in others]
@@ -175,10 +173,11 @@ def _size(runs: Runs, table: str, libraries: tuple[str, ...]) -> str:
 def _memory(runs: Runs, tables: tuple[str, ...], libraries: tuple[str, ...]) -> str:
     rows = []
     for table in tables:
-        peaks = {library: _median(runs[table, library], "peak_gb") for library in libraries}
-        least = min((peak for peak in peaks.values() if peak is not None), default=None)
-        texts = {k: "" if v is None else f"**{v:.2f}**" if v == least else f"{v:.2f}" for k, v in peaks.items()}
-        rows.append([table, *(_text(runs[table, library], texts[library]) for library in libraries)])
+        ended = {library: _values(runs[table, library], "peak_gb") for library in libraries}
+        peaks = {library: median(values) for library, values in ended.items() if values}
+        least = min(peaks.values(), default=None)
+        texts = {k: f"**{v:.2f}**" if v == least else f"{v:.2f}" for k, v in peaks.items()}
+        rows.append([table, *(_text(runs[table, library], texts.get(library, "")) for library in libraries)])
     return markdown(["table", *libraries], rows)
 
 
