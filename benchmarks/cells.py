@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fresh import machine
-from odvff.threads import one_blas_thread
+from odvff.support.threads import one_blas_thread
 
 
 class Unavailable(Exception):

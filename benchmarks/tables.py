@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.cells import Cell, Experiment, Results
 from benchmarks.showing import each, markdown
-from odvff import ODVFFClassifier, ODVFFRegressor, metrics
+from odvff import ODVFFClassifier, ODVFFRegressor
+from odvff.model import metrics
 
 SPLITS, TEST_SHARE = 5, 0.1
 LOGARITHM = ("sgemmProd",)  # the target spans three orders of magnitude

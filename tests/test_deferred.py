@@ -47,7 +47,7 @@ def test_who_kept_a_stand_in_gets_the_true_thing():
 
 def test_parts_of_what_is_left_out_can_be_imported_meanwhile():
     program = (
-        "from odvff.deferred import deferred\n"
+        "from odvff.support.deferred import deferred\n"
         "with deferred('scipy.spatial', 'asyncio'):\n"
         "    import scipy.spatial.distance, asyncio.events\n"
         "    from scipy.spatial import cKDTree\n"
@@ -59,7 +59,7 @@ def test_parts_of_what_is_left_out_can_be_imported_meanwhile():
 
 def test_a_module_that_is_there_already_or_not_installed_is_left_alone():
     program = (
-        "import sys, scipy.stats\nfrom odvff.deferred import deferred\nkept = sys.modules['scipy.stats']\n"
+        "import sys, scipy.stats\nfrom odvff.support.deferred import deferred\nkept = sys.modules['scipy.stats']\n"
         "with deferred('scipy.stats', 'no_such_module_at_all', 'colorsys'):\n"
         "    assert sys.modules['scipy.stats'] is kept and 'no_such_module_at_all' not in sys.modules\n"
         "    import colorsys\n"

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from sklearn import metrics as sk
 
-from odvff import FileError, InputError, ODVFFClassifier, ODVFFRegressor, metrics
-from odvff.evaluation import BLOCK_ROWS, LEVELS, PIT_BINS, SAMPLE_ROWS, Evaluation, Evaluator
+from odvff import FileError, InputError, ODVFFClassifier, ODVFFRegressor
+from odvff.model import metrics
+from odvff.model.evaluation import BLOCK_ROWS, LEVELS, PIT_BINS, SAMPLE_ROWS, Evaluation, Evaluator
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the fit stopped before it converged"),

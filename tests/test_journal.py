@@ -6,13 +6,13 @@ import pytest
 from odvff import Fourier, Matern, Term
 from odvff.design import Design, NumericPart
 from odvff.errors import FileError
-from odvff.inference.sites import fit_sites
-from odvff.journal import FolderJournal
+from odvff.inference.sites.fit import fit_sites
 from odvff.likelihoods.named import make_likelihood
 from odvff.methods import NO_JOURNAL, Options, fit_rows
-from odvff.progress import silent
 from odvff.rows import CHUNK_ROWS, MemoryRows
 from odvff.statistics.resumable import collect_rows
+from odvff.support.journal import FolderJournal
+from odvff.support.progress import silent
 from odvff.terms import Sum
 
 
@@ -58,7 +58,7 @@ def test_an_entry_that_cannot_be_written_leaves_no_folder(tmp_path, journal, mon
     def full(*_):
         raise FileError("no space left")
 
-    monkeypatch.setattr("odvff.journal.files.write", full)
+    monkeypatch.setattr("odvff.support.journal.storage.write", full)
     with pytest.raises(FileError, match="no space left"):
         journal.write("stage", {}, {})
     assert not (tmp_path / "run").exists()

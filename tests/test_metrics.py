@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from odvff import InputError, metrics
+from odvff import InputError
+from odvff.model import metrics
 
 
 def test_crps_is_the_integral():

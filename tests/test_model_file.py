@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odvff
-from odvff import FileError, InputError, ODVFFClassifier, ODVFFRegressor, files
+from odvff import FileError, InputError, ODVFFClassifier, ODVFFRegressor
+from odvff.support import storage
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the fit stopped before it converged"),
@@ -71,7 +72,7 @@ def test_there_and_back(tmp_path, data, kind):
         assert all(np.array_equal(effects[name].std, before[name].std) for name in before)
         assert str(again.summary()) == str(model.summary())
     again.save(tmp_path / "again.odvff")
-    (arrays, header), (arrays_before, before) = (files.read(p, "model") for p in (tmp_path / "again.odvff", path))
+    (arrays, header), (arrays_before, before) = (storage.read(p, "model") for p in (tmp_path / "again.odvff", path))
     assert header == before
     assert all(np.array_equal(arrays[name], value) for name, value in arrays_before.items())
 
@@ -99,7 +100,7 @@ def test_the_file_holds_no_rows(tmp_path):
         ODVFFRegressor(n_harmonics=5).fit(X, np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=n)).save(tmp_path / "m")
         sizes.append((tmp_path / "m").stat().st_size)
     assert max(sizes) < 20_000
-    header = odvff.model_file.inspect(tmp_path / "m")
+    header = odvff.model.file.inspect(tmp_path / "m")
     assert header["versions"]["odvff"] == odvff.__version__
     assert header["schema"]["columns"][0]["name"] == "x0"
 
@@ -108,7 +109,7 @@ def test_the_file_holds_no_rows(tmp_path):
 def content(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("model") / "m.odvff"
     ODVFFRegressor(n_harmonics=2, n_inducing=4).fit(*data).save(path)
-    return files.read(path, "model")
+    return storage.read(path, "model")
 
 
 def changed(header, where, value):
@@ -157,7 +158,7 @@ def test_a_forged_header_is_one_error_or_a_model(tmp_path_factory, content, data
     arrays, header = content
     where = draw.draw(st.sampled_from([p for p in places(header) if p]))
     path = tmp_path_factory.mktemp("forged") / "m.odvff"
-    files.write(path, "model", arrays, changed(header, where, draw.draw(st.sampled_from(ODD))))
+    storage.write(path, "model", arrays, changed(header, where, draw.draw(st.sampled_from(ODD))))
     with contextlib.suppress(FileError):
         model = odvff.load(path)
         with contextlib.suppress(InputError):  # a forged schema may not fit the table
@@ -183,7 +184,7 @@ def test_forged_arrays_are_refused(tmp_path, content, damage):
                 "empty": value[:0],
                 "extra dimension": value[None, None],
             }[damage]
-        files.write(path, "model", forged, header)
+        storage.write(path, "model", forged, header)
         with pytest.raises(FileError, match=r"m\.odvff"):
             odvff.load(path)
 
@@ -209,7 +210,7 @@ def test_forged_arrays_are_refused(tmp_path, content, damage):
 )
 def test_forged_values_are_named(tmp_path, content, where, value, message):
     arrays, header = content
-    files.write(tmp_path / "m.odvff", "model", arrays, changed(header, where, value))
+    storage.write(tmp_path / "m.odvff", "model", arrays, changed(header, where, value))
     with pytest.raises(FileError, match=message):
         odvff.load(tmp_path / "m.odvff")
 
@@ -248,11 +249,11 @@ def test_classes_keep_their_type(tmp_path, labels):
 def test_forged_classes_are_named(tmp_path, value, message):
     path = tmp_path / "m.odvff"
     ODVFFClassifier(n_harmonics=1, max_iter=1).fit(np.arange(8.0)[:, None], list("abababab")).save(path)
-    arrays, header = files.read(path, "model")
-    files.write(path, "model", arrays, changed(header, ("classes",), value))
+    arrays, header = storage.read(path, "model")
+    storage.write(path, "model", arrays, changed(header, ("classes",), value))
     with pytest.raises(FileError, match=message):
         odvff.load(path)
-    files.write(path, "model", arrays, changed(header, ("classes_type",), "<U99999"))
+    storage.write(path, "model", arrays, changed(header, ("classes_type",), "<U99999"))
     with pytest.raises(FileError, match="its classes are of the type '<U99999', which is none of labels"):
         odvff.load(path)
 
@@ -261,15 +262,15 @@ def test_a_small_file_makes_no_large_matrix(tmp_path, data):
     """A forged number of points is refused before a matrix of them is made, also where the file has them all."""
     path = tmp_path / "m.odvff"
     MODELS["points"](*data).save(path)
-    arrays, header = files.read(path, "model")
+    arrays, header = storage.read(path, "model")
     many = 20_000
     header["outputs"][0]["root"] = "diagonal"
     forged = {**arrays, "0.mean": np.zeros(many), "0.root": np.ones(many), "0.0.locations": np.zeros((many, 1))}
-    files.write(path, "model", forged, header)
+    storage.write(path, "model", forged, header)
     with pytest.raises(FileError, match="its covariance has the wrong size or form"):
         odvff.load(path)
     header["outputs"][0]["root"] = "upper"
-    files.write(path, "model", {**arrays, "0.0.locations": np.zeros((many, 1))}, header)
+    storage.write(path, "model", {**arrays, "0.0.locations": np.zeros((many, 1))}, header)
     with pytest.raises(FileError, match=r"has 20000 harmonics or levels \(or points\), and the mean"):
         odvff.load(path)
 
@@ -289,7 +290,7 @@ def test_other_files_are_refused(tmp_path):
     (tmp_path / "text").write_text("hello")
     with pytest.raises(FileError, match="is no odvff model file, or a damaged one"):
         odvff.load(tmp_path / "text")
-    files.write(tmp_path / "checkpoint", "checkpoint", {"a": np.ones(3)}, {})
+    storage.write(tmp_path / "checkpoint", "checkpoint", {"a": np.ones(3)}, {})
     with pytest.raises(FileError, match="it holds 'odvff checkpoint'"):
         odvff.load(tmp_path / "checkpoint")
     from sklearn.exceptions import NotFittedError

@@ -5,7 +5,7 @@ from typing import Any
 import starts
 
 from odvff import Fourier, GaussianNoise, InducingPoints, Matern, Term
-from odvff.inference.stochastic import Trainer, minibatches
+from odvff.inference.stochastic.trainer import Trainer, minibatches
 from odvff.kernels import Additive
 
 PACKAGES = ("odvff", "jax")

@@ -8,8 +8,8 @@ import numpy as np
 from common import report, scores
 
 from odvff import ODVFFRegressor
-from odvff.data.file_source import FileSource
-from odvff.data.files import TableFiles
+from odvff.tables.file_source import FileSource
+from odvff.tables.files import TableFiles
 
 MOST_HELD_OUT = 10_000
 

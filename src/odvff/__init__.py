@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from odvff.features import Fourier, InducingPoints, Kronecker, Levels
     from odvff.kernels import Additive, Categorical, Matern, Separable
     from odvff.likelihoods import GaussianNoise
-    from odvff.model_file import load
+    from odvff.model.file import load
     from odvff.posterior import Posterior
     from odvff.terms import Sum, Term
 
@@ -38,7 +38,7 @@ _PLACES = {
     "odvff.features": ("Fourier", "InducingPoints", "Kronecker", "Levels"),
     "odvff.kernels": ("Additive", "Categorical", "Matern", "Separable"),
     "odvff.likelihoods": ("GaussianNoise",),
-    "odvff.model_file": ("load",),
+    "odvff.model.file": ("load",),
     "odvff.posterior": ("Posterior",),
     "odvff.terms": ("Sum", "Term"),
 }

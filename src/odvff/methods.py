@@ -20,35 +20,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odvff.checks import matrix, vector, whole
 from odvff.design import Design, NumericPart
 from odvff.errors import InputError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
-from odvff.inference import (
-    Fit,
-    add_inducing,
-    choose_harmonics,
-    fit_collapsed,
-    greedy_points,
-    kmeans_points,
-    optimal_posterior,
-)
-from odvff.inference.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
-from odvff.inference.harmonics import ALL_ROWS, adjust_harmonics
-from odvff.inference.inducing import gain_of_a_sample
-from odvff.inference.interactions import LADDER, Interactions, Pair, choose_pairs
-from odvff.journal import Journal, NoJournal
+from odvff.inference import Fit, fit_collapsed, optimal_posterior
+from odvff.inference.collapsed.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
-from odvff.progress import Progress, Step, silent
 from odvff.rows import MemoryRows, RowSource
+from odvff.search import add_inducing, choose_harmonics, greedy_points, kmeans_points
+from odvff.search.harmonics import ALL_ROWS, adjust_harmonics
+from odvff.search.pairs import LADDER, Interactions, Pair, choose_pairs
+from odvff.search.points import gain_of_a_sample
 from odvff.statistics import Statistics, collect
 from odvff.statistics.resumable import collect_rows
+from odvff.support.checks import matrix, vector, whole
+from odvff.support.journal import Journal, NoJournal
+from odvff.support.progress import Progress, Step, silent
+from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
-from odvff.threads import one_blas_thread
 
 if TYPE_CHECKING:  # JAX is imported where it is needed
-    from odvff.inference.sites import SiteFit
+    from odvff.inference.sites.fit import SiteFit
 
 INFERENCE = {
     "odvff": ("collapsed", "sites", "stochastic"),
@@ -407,7 +400,7 @@ class _Problem:
 
     def _refined(self, fit: Fit, report: list[str]) -> Fit:
         """γ, kernels and noise moved together, from where the two stages ended."""
-        from odvff.inference.chunked import ChunkedBound, fit_chunked
+        from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
 
         X, y, weights = self.rows.everything()
         bound = ChunkedBound(fit.terms, fit.noise, X, y, gamma=fit.posterior.gamma, weights=weights)
@@ -417,7 +410,7 @@ class _Problem:
         return refined if gain > 0 else fit
 
     def sites(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
-        from odvff.inference.sites import fit_sites
+        from odvff.inference.sites.fit import fit_sites
 
         if gamma:
             if self.options.n_gamma not in ("auto", 0):
@@ -440,9 +433,9 @@ class _Problem:
         return Named(fit, tuple(report))
 
     def stochastic(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
-        from odvff.inference.checkpoint import load_checkpoint, save_checkpoint
-        from odvff.inference.sites import SiteFit
-        from odvff.inference.stochastic import Checkpoint, Trainer, minibatches
+        from odvff.inference.sites.fit import SiteFit
+        from odvff.inference.stochastic.checkpoint import load_checkpoint, save_checkpoint
+        from odvff.inference.stochastic.trainer import Checkpoint, Trainer, minibatches
 
         o = self.options
         X, y, weights = self.rows.everything()
@@ -494,7 +487,7 @@ class _Problem:
         self.progress(Step("fitting", n, None, "iterations", bound))
 
     def sgpr(self, terms: Sum, report: list[str]) -> Named:
-        from odvff.inference.chunked import ChunkedBound, fit_chunked
+        from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
 
         X, y, weights = self.rows.everything()
         bound = ChunkedBound(terms, self._noise, X, y, weights=weights)

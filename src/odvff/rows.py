@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from odvff.checks import matrix, vector
+from odvff.support.checks import matrix, vector
 
 Chunk = tuple[Any, Any, Any]  # X, y and weights or None
 CHUNK_ROWS = 2**17

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from odvff import kernels
-from odvff.arrays import Array, concatenate
-from odvff.checks import matrix
 from odvff.errors import InputError, KernelError
 from odvff.features import Features
 from odvff.linalg import BlockDiagonal, Covariance
+from odvff.support.arrays import Array, concatenate
+from odvff.support.checks import matrix
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from odvff import load, metrics
+from odvff import load
 from odvff.cli.app import app
+from odvff.model import metrics
 
 COMMANDS = ("fit", "predict", "evaluate", "report", "inspect", "demo")
 
@@ -339,7 +340,7 @@ def test_no_permission(folder, tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk(folder, tmp_path, monkeypatch):
     """Files of the run land on a device that is always full; the old output stays."""
-    import odvff.atomic
+    import odvff.support.atomic
 
     (tmp_path / "p.csv").write_text("old")
     model, data = folder / "y.odvff", folder / "t.csv"
@@ -347,8 +348,8 @@ def test_a_full_disk(folder, tmp_path, monkeypatch):
     def full(**_):
         return os.open("/dev/full", os.O_WRONLY), "/dev/full"
 
-    monkeypatch.setattr(odvff.atomic.tempfile, "mkstemp", full)
-    monkeypatch.setattr(odvff.atomic.Path, "unlink", lambda *_, **__: None)
+    monkeypatch.setattr(odvff.support.atomic.tempfile, "mkstemp", full)
+    monkeypatch.setattr(odvff.support.atomic.Path, "unlink", lambda *_, **__: None)
     assert "cannot be written: " in said("predict", model, data, "-o", tmp_path / "p.csv", code=4)
     assert (tmp_path / "p.csv").read_text() == "old"
 
@@ -366,7 +367,7 @@ def test_progress_in_plain_lines(folder, tmp_path, monkeypatch):
 
 def test_bars_show_rate_objective_and_time_left():
     from odvff.cli.terminal import _Pace, in_words
-    from odvff.progress import Step
+    from odvff.support.progress import Step
 
     pace = _Pace()
     assert pace.of(Step("adding up", 0, 100))[0]
@@ -401,7 +402,7 @@ def test_nothing_is_written_over_what_it_is_made_from(folder, tmp_path):
 
 
 def test_data_that_change_during_the_run_make_no_model(folder, tmp_path, monkeypatch):
-    from odvff.data import TableFiles
+    from odvff.tables import TableFiles
 
     marks = iter(range(100))
     monkeypatch.setattr(TableFiles, "fingerprint", lambda _: [[str(folder / "t.parquet"), next(marks)]])
@@ -426,7 +427,7 @@ def test_a_class_that_was_held_out_whole_is_told_and_not_measured(tmp_path):
     for i in range(60):  # a class of one row, that a hash puts on either side
         table.loc[0, ["x", "c"]] = [i / 100, "rare"]
         table.to_csv(tmp_path / "t.csv", index=False)
-        from odvff.data import FileSource, TableFiles
+        from odvff.tables import FileSource, TableFiles
 
         source = FileSource(TableFiles(tmp_path / "t.csv"), "c", labels=True, holdout=0.1)
         if any("rare" in y for _, y, _ in source.held_out()):

@@ -9,10 +9,10 @@ import pyarrow.parquet
 import pytest
 
 from odvff import ODVFFClassifier, ODVFFRegressor
-from odvff.data import FileSource, TableFiles
-from odvff.data.csv_file import Reading
-from odvff.data.file_source import SAMPLE_ROWS, ahead, row_hashes
 from odvff.errors import InputError
+from odvff.tables import FileSource, TableFiles
+from odvff.tables.csv_file import Reading
+from odvff.tables.file_source import SAMPLE_ROWS, ahead, row_hashes
 
 
 def make_table(n, seed=3):

@@ -17,9 +17,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from odvff.data.csv_file import Reading
-from odvff.data.files import TableFiles, check_columns
 from odvff.errors import FileError, InputError, OdvffError
+from odvff.tables.csv_file import Reading
+from odvff.tables.files import TableFiles, check_columns
 
 
 @pytest.fixture(scope="module")

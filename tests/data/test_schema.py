@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from odvff import FileError, InputError
-from odvff.data import Category, MemorySource, Numeric, Schema, as_table
-from odvff.data.columns import FAR
-from odvff.data.schema import SchemaBuilder
-from odvff.data.source import learn_schema as learn
+from odvff.tables import Category, MemorySource, Numeric, Schema, as_table
+from odvff.tables.columns import FAR
+from odvff.tables.schema import SchemaBuilder
+from odvff.tables.source import learn_schema as learn
 
 
 def learn_schema(table, weights=None, **options):

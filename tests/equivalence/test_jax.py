@@ -26,7 +26,7 @@ from odvff import (
     Term,
 )
 from odvff.inference import collapsed_bound
-from odvff.inference.stochastic import Trainer
+from odvff.inference.stochastic.trainer import Trainer
 
 
 def objective(lengthscale, variance, noise, m, a, gamma, X, y, smoothness, completion):
@@ -328,7 +328,8 @@ def test_plain_numbers_never_import_jax():
         q.predict(X), q.effects(X), q.covariance(X), q.sample(X, 2), q.paths(2)(X), q.kl()
         collapsed_bound(terms, 0.1, X, y)
         # a whole fit: harmonics chosen, statistics by both engines, hyper-parameters, γ
-        from odvff.inference import add_inducing, choose_harmonics, fit_collapsed, greedy_points
+        from odvff.inference import fit_collapsed
+        from odvff.search import add_inducing, choose_harmonics, greedy_points
         from odvff.statistics import collect
         y = np.sin(6 * X[:, 0])
         additive = choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [d]) for d in range(2)], X, y).terms

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from odvff import ODVFFClassifier, ODVFFRegressor, metrics
+from odvff import ODVFFClassifier, ODVFFRegressor
+from odvff.model import metrics
 
 
 @pytest.mark.parametrize("effect", [3.0, 30.0])

@@ -6,9 +6,9 @@ import pytest
 
 import odvff
 from odvff import ODVFFClassifier, ODVFFRegressor
-from odvff.effects import centred_effect, parts_of
 from odvff.errors import InputError
 from odvff.inference import FitWarning
+from odvff.posterior.effects import centred_effect, parts_of
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_more_than_six_of_them():
 
 def test_no_rows_have_no_effects(rows, fitted):
     assert all(
-        effect.mean.shape == (0,) for effect in fitted.model_.effects(odvff.data.as_table(rows[0].head(0))).values()
+        effect.mean.shape == (0,) for effect in fitted.model_.effects(odvff.tables.as_table(rows[0].head(0))).values()
     )
 
 

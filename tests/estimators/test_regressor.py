@@ -14,11 +14,11 @@ import pytest
 from scipy import integrate, stats
 
 from odvff import InputError, ODVFFRegressor
-from odvff.data import Schema, as_table
 from odvff.estimators.parts import Parts
 from odvff.estimators.units import TargetMoments
 from odvff.inference import FitWarning
 from odvff.rows import CHUNK_ROWS
+from odvff.tables import Schema, as_table
 
 matplotlib.use("Agg")
 LEVELS = {"red": 0.0, "green": 1.0, "blue": -1.0}

@@ -7,8 +7,8 @@ import pytest
 
 from odvff import Categorical, Fourier, GaussianNoise, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.harmonics import choose_harmonics
-from odvff.inference.inducing import add_inducing, gain_of_a_sample, greedy_points, kmeans_points
+from odvff.search.harmonics import choose_harmonics
+from odvff.search.points import add_inducing, gain_of_a_sample, greedy_points, kmeans_points
 from odvff.statistics import collect
 from tests.inference.test_collapsed import additive_data
 
@@ -80,7 +80,7 @@ def test_statistics_of_all_rows_are_those_of_the_choice(frequency, error, monkey
     """They stand for another pass: to the bit where they were collected so, to rounding where they are of fewer."""
     passes = []
     monkeypatch.setattr(
-        "odvff.inference.harmonics.collect",
+        "odvff.search.harmonics.collect",
         lambda terms, chunks: passes.append(Sum.of(terms).Kuu().size) or collect(terms, chunks, engine="product"),
     )
     rng = np.random.default_rng(0)

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from odvff import Fourier, GaussianNoise, InducingPoints, InputError, Matern, Term
-from odvff.inference import FitWarning, collapsed_bound, fit_collapsed, greedy_points, optimal_posterior
-from odvff.inference.chunked import ChunkedBound, fit_chunked
-from odvff.inference.inducing import add_inducing
+from odvff.inference import FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
+from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
+from odvff.search import greedy_points
+from odvff.search.points import add_inducing
 from odvff.statistics import collect
 
 

@@ -26,8 +26,9 @@ from odvff import (
     Sum,
     Term,
 )
-from odvff.inference import CollapsedBound, FitWarning, collapsed_bound, fit_collapsed, optimal_posterior, whitening
-from odvff.inference.collapsed import _inverse_root
+from odvff.inference import CollapsedBound, FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
+from odvff.inference.collapsed import whitening
+from odvff.inference.collapsed.bound import _inverse_root
 from odvff.statistics import collect
 from odvff.statistics.basis import orthogonal
 

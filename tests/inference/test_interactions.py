@@ -6,9 +6,9 @@ from scipy.stats import multivariate_normal
 
 from odvff import InputError
 from odvff.design import Design, NumericPart
-from odvff.inference import interactions
-from odvff.inference.blocks import Inverse
-from odvff.inference.interactions import RATIOS, choose_pairs, quick_look
+from odvff.inference.collapsed.blocks import Inverse
+from odvff.search import pairs as interactions
+from odvff.search.pairs import RATIOS, choose_pairs, quick_look
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 

@@ -10,8 +10,8 @@ import pytest
 from odvff import Fourier, GaussianNoise, InputError, Matern, NumericalError, Term
 from odvff.inference import FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.classes import fit_classes
-from odvff.inference.sites import fit_sites
-from odvff.inference.stochastic import Trainer
+from odvff.inference.sites.fit import fit_sites
+from odvff.inference.stochastic.trainer import Trainer
 from odvff.likelihoods import expected_log_density
 from odvff.likelihoods.logit import Logit
 from odvff.statistics import collect

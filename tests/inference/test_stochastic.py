@@ -21,16 +21,16 @@ from odvff import (
     Separable,
     Sum,
     Term,
-    files,
 )
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.checkpoint import load_checkpoint, save_checkpoint
-from odvff.inference.chunked import ChunkedBound, fit_chunked
-from odvff.inference.stochastic import Checkpoint, Trainer, minibatches
-from odvff.inference.trainable import take_apart, take_terms_apart
+from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
+from odvff.inference.stochastic.checkpoint import load_checkpoint, save_checkpoint
+from odvff.inference.stochastic.trainable import take_apart, take_terms_apart
+from odvff.inference.stochastic.trainer import Checkpoint, Trainer, minibatches
 from odvff.likelihoods import log_predictive_density
 from odvff.likelihoods.logit import Logit
 from odvff.statistics import collect
+from odvff.support import storage
 
 
 @pytest.fixture(scope="module")
@@ -200,12 +200,12 @@ def test_a_wrong_checkpoint_is_refused(data, tmp_path):
     ):
         with pytest.raises(FileError, match="is the checkpoint of another model"):
             load_checkpoint(path, changed)
-    arrays, header = files.read(path, "checkpoint")
+    arrays, header = storage.read(path, "checkpoint")
     for damage in ({"history": np.zeros(3)}, {"scores": np.full((1, 2), np.nan)}, {"caution": np.zeros(2)}):
-        files.write(path, "checkpoint", {**arrays, **damage}, header)
+        storage.write(path, "checkpoint", {**arrays, **damage}, header)
         with pytest.raises(FileError, match="is damaged: its history is missing"):
             load_checkpoint(path, trainer)
-    files.write(path, "checkpoint", arrays, {**header, "settings": 3})
+    storage.write(path, "checkpoint", arrays, {**header, "settings": 3})
     with pytest.raises(FileError, match="was written with n_rows=None"):
         load_checkpoint(path, trainer)
     state = trainer.start()

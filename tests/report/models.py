@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from odvff import ODVFFClassifier, ODVFFRegressor
-from odvff.evaluation import Evaluator
+from odvff.model.evaluation import Evaluator
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 QUOTES = "\"'&<b>%{x}$name"

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from odvff.atomic import replacing
 from odvff.cli.fit import FitOptions, fitted
 from odvff.cli.terminal import Terminal, table
-from odvff.data import Category
-from odvff.data.file_source import FileSource
-from odvff.data.files import TableFiles
 from odvff.errors import FileError, InputError
 from odvff.report import write_report
+from odvff.support.atomic import replacing
+from odvff.tables import Category
+from odvff.tables.file_source import FileSource
+from odvff.tables.files import TableFiles
 
 TARGET = "arrival delay"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

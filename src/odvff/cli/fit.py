@@ -11,14 +11,14 @@ import odvff
 from odvff.cli.places import check_output
 from odvff.cli.quality import measure, quality_text, warn_of_rows
 from odvff.cli.terminal import Terminal, table
-from odvff.data.csv_file import Reading
-from odvff.data.file_source import FileSource
-from odvff.data.files import STANDARD_INPUT, TableFiles, check_column, check_usable
 from odvff.errors import FileError, InputError
-from odvff.estimators.summary import COLUMNS, summarise
-from odvff.journal import EVERY, FolderJournal
-from odvff.model_file import inspect
-from odvff.threads import n_threads
+from odvff.model.file import inspect
+from odvff.model.summary import COLUMNS, summarise
+from odvff.support.journal import EVERY, FolderJournal
+from odvff.support.threads import n_threads
+from odvff.tables.csv_file import Reading
+from odvff.tables.file_source import FileSource
+from odvff.tables.files import STANDARD_INPUT, TableFiles, check_column, check_usable
 
 PEEK_ROWS, MANY_VALUES = 100_000, 1000
 FEW_CLASSES = 10

@@ -6,9 +6,9 @@ from typing import Any
 from odvff import load
 from odvff.cli.quality import quality_text
 from odvff.cli.terminal import Terminal, table
-from odvff.data import Category, Numeric
-from odvff.estimators.summary import COLUMNS, summarise
-from odvff.model_file import inspect
+from odvff.model.file import inspect
+from odvff.model.summary import COLUMNS, summarise
+from odvff.tables import Category, Numeric
 
 
 def inspect_model(path: Path, terminal: Terminal) -> None:

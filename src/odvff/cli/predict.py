@@ -13,14 +13,14 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from odvff import load
-from odvff.atomic import replacing
 from odvff.cli.places import check_output
 from odvff.cli.quality import reading_for
 from odvff.cli.terminal import Terminal
-from odvff.data.file_source import ahead, refuse_infinite
-from odvff.data.files import TableFiles, check_columns, check_usable
 from odvff.errors import FileError, InputError
-from odvff.progress import Step
+from odvff.support.atomic import replacing
+from odvff.support.progress import Step
+from odvff.tables.file_source import ahead, refuse_infinite
+from odvff.tables.files import TableFiles, check_columns, check_usable
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 

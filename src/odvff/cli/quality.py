@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from odvff.cli.terminal import Terminal, table
-from odvff.data.csv_file import Reading
-from odvff.data.file_source import FileSource
-from odvff.data.files import TableFiles
-from odvff.data.tables import FrameTable
 from odvff.errors import InputError
-from odvff.evaluation import Evaluation, Evaluator
-from odvff.progress import Progress, Step
+from odvff.model.evaluation import Evaluation, Evaluator
+from odvff.support.progress import Progress, Step
+from odvff.tables.csv_file import Reading
+from odvff.tables.file_source import FileSource
+from odvff.tables.files import TableFiles
+from odvff.tables.table import FrameTable
 
 NAMES = {
     "rmse": "root mean squared error",
@@ -61,7 +61,7 @@ def measure(
 
 def reading_for(estimator: Any, delimiter: str | None, encoding: str) -> Reading:
     """How a file must be read so that its columns have the types of training."""
-    from odvff.data import Category
+    from odvff.tables import Category
 
     columns = estimator.model_.schema.columns
     kinds = {c.name: {type(v) for v in c.levels if v is not None} for c in columns if isinstance(c, Category)}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from odvff.cli.failures import in_shell_words
-from odvff.progress import Progress, Step, silent
+from odvff.support.progress import Progress, Step, silent
 
 PATIENCE, LINES_EVERY = 2.0, 2.0  # seconds before anything is shown, and between two plain lines
 

@@ -13,24 +13,24 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from odvff.checks import positive, whole
-from odvff.data import Schema, Table, TableSource, as_table, learn_schema
-from odvff.data.source import EncodedRows
-from odvff.data.tables import is_frame
 from odvff.design import STRUCTURES, Design
-from odvff.effects import centre_of
 from odvff.errors import InputError
 from odvff.estimators.pairs import pairs_asked
-from odvff.estimators.summary import Summary, summarise
 from odvff.inference import FitWarning
-from odvff.journal import Journal
 from odvff.likelihoods.named import LABEL_NOISE, make_likelihood, parameters_of, pseudo_target
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL, Named, Options, check_method, fit_rows
-from odvff.model import Effect, Model, Output
-from odvff.progress import Progress, Step, silent
+from odvff.model.model import Effect, Model, Output
+from odvff.model.summary import Summary, summarise
+from odvff.posterior.effects import centre_of
 from odvff.rows import MemoryRows, merged
-from odvff.threads import one_blas_thread
+from odvff.support.checks import positive, whole
+from odvff.support.journal import Journal
+from odvff.support.progress import Progress, Step, silent
+from odvff.support.threads import one_blas_thread
+from odvff.tables import Schema, Table, TableSource, as_table, learn_schema
+from odvff.tables.source import EncodedRows
+from odvff.tables.table import is_frame
 
 CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
@@ -62,7 +62,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _check_same_columns(self, table: Table) -> None:
         """Names first: a message about columns is better than one about their number."""
-        from odvff.data.schema import check_names
+        from odvff.tables.schema import check_names
 
         if hasattr(self, "feature_names_in_"):
             check_names(self.model_.schema.names, table.names)
@@ -86,7 +86,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     # fitting
 
     def fit_source(self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL) -> Self:
-        """Learn from files, chunk by chunk (`odvff.data.FileSource`): the same fit as to their rows in memory.
+        """Learn from files, chunk by chunk (`odvff.tables.FileSource`): the same fit as to their rows in memory.
 
         `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
         """
@@ -300,7 +300,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         `names` are those of the effects to draw, or a single one; by default all of up to two columns.
         """
-        from odvff.plot import plot_effects
+        from odvff.model.plot import plot_effects
 
         return plot_effects(self._model(), self._which(label), names, n_columns)
 
@@ -310,7 +310,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `odvff.load` reads: whole or not at all, without any data."""
-        from odvff.model_file import save
+        from odvff.model.file import save
 
         save(path, self)
 

@@ -7,16 +7,16 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
-from odvff.data import MemorySource, TableSource
 from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator, name_of
 from odvff.estimators.targets import labels_of, plain
-from odvff.journal import Journal
 from odvff.likelihoods.named import CLASSIFICATION
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL
-from odvff.model import Model
-from odvff.progress import Progress
+from odvff.model.model import Model
+from odvff.support.journal import Journal
+from odvff.support.progress import Progress
+from odvff.tables import MemorySource, TableSource
 
 MOST_CLASSES = 200
 
@@ -49,7 +49,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : the labels, in order.
-    model_ : the fitted `odvff.model.Model`.
+    model_ : the fitted `odvff.model.model.Model`.
     n_features_in_, feature_names_in_ : the columns of the training table.
 
     Examples

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from odvff.checks import whole
-from odvff.data.schema import place_of
 from odvff.errors import InputError
+from odvff.support.checks import whole
+from odvff.tables.schema import place_of
 
 Pairs = int | str | tuple[tuple[str, str], ...]
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from odvff.data import MemorySource, Schema, Table
-from odvff.data.source import EncodedRows
 from odvff.rows import key_generator, smallest_keys
 from odvff.statistics import Statistics, collect
+from odvff.tables import MemorySource, Schema, Table
+from odvff.tables.source import EncodedRows
 from odvff.terms import Sum
 
 SAMPLE_ROWS = 20_000

@@ -8,22 +8,22 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from odvff.checks import positive
-from odvff.data import MemorySource, Schema, Table, TableSource
-from odvff.data.source import EncodedRows
 from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator, name_of, seed_of, warnings_of_estimators
 from odvff.estimators.parts import Parts
 from odvff.estimators.targets import numbers_of
 from odvff.estimators.units import TargetMoments, Units, robust_units, units_of
 from odvff.inference import FitWarning, fit_collapsed
-from odvff.journal import Journal
 from odvff.likelihoods.named import REGRESSION
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL, Named, choose_terms
-from odvff.model import Model
-from odvff.progress import Progress, Step
+from odvff.model.model import Model
 from odvff.rows import MemoryRows
+from odvff.support.checks import positive
+from odvff.support.journal import Journal
+from odvff.support.progress import Progress, Step
+from odvff.tables import MemorySource, Schema, Table, TableSource
+from odvff.tables.source import EncodedRows
 
 MIDDLE_ROWS = 20_000
 
@@ -58,7 +58,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    model_ : the fitted `odvff.model.Model`.
+    model_ : the fitted `odvff.model.model.Model`.
     n_features_in_, feature_names_in_ : the columns of the training table.
 
     Examples

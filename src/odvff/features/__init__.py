@@ -6,12 +6,12 @@ method `inside`, which has no kernel among its arguments; `refined` and `positio
 
 from typing import Any, Protocol, runtime_checkable
 
-from odvff.arrays import Array
 from odvff.features.fourier import Fourier
 from odvff.features.kronecker import Kronecker
 from odvff.features.levels import Levels
 from odvff.features.points import InducingPoints
 from odvff.linalg import Covariance
+from odvff.support.arrays import Array
 
 
 @runtime_checkable

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, concatenate, is_traced, namespace
-from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.features.matern_gram import gram, harmonic_states, monomial_states
 from odvff.kernels import Matern, matern, one_column
+from odvff.kernels.matern_shape import VANISHED
 from odvff.linalg import Covariance
-from odvff.matern_shape import VANISHED
+from odvff.support.arrays import Array, concatenate, is_traced, namespace
+from odvff.support.checks import matrix, whole
 
 
 @dataclass(frozen=True)

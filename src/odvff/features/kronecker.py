@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array
-from odvff.checks import matrix
 from odvff.errors import InputError
 from odvff.features.fourier import Fourier
 from odvff.kernels import separable, separable_columns
 from odvff.linalg import KroneckerProduct
+from odvff.support.arrays import Array
+from odvff.support.checks import matrix
 
 
 @dataclass(frozen=True)

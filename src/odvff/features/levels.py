@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, is_traced
-from odvff.checks import matrix, whole
 from odvff.errors import InputError
 from odvff.kernels import categorical, one_column
 from odvff.linalg import Diagonal
+from odvff.support.arrays import Array, is_traced
+from odvff.support.checks import matrix, whole
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from odvff.arrays import Array, concatenate, is_traced, namespace
 from odvff.errors import FactorizationError
 from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
+from odvff.support.arrays import Array, concatenate, is_traced, namespace
 
 LONGEST = 1e30
 """Bounds on μ = λL, beyond which μ⁶ leaves float64."""

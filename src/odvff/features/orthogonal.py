@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from odvff.arrays import Array, concatenate, namespace
-from odvff.checks import matrix
 from odvff.features.fourier import Fourier, harmonics
 from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_rows, harmonic_table, parts
 from odvff.kernels import Matern, matern
 from odvff.linalg import Bordered, DiagonalPlusLowRank
+from odvff.support.arrays import Array, concatenate, namespace
+from odvff.support.checks import matrix
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, is_traced
-from odvff.checks import matrix
 from odvff.errors import InputError
 from odvff.kernels import covariance
 from odvff.linalg import Dense
 from odvff.linalg.dense import DEFAULT_JITTER, check_jitter
+from odvff.support.arrays import Array, is_traced
+from odvff.support.checks import matrix
 
 
 @dataclass(frozen=True, eq=False)

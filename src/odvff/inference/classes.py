@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array
-from odvff.checks import matrix
 from odvff.errors import InputError
-from odvff.inference.fit import FitWarning
-from odvff.inference.sites import SiteFit, fit_sites
+from odvff.inference.collapsed.fit import FitWarning
+from odvff.inference.sites.fit import SiteFit, fit_sites
+from odvff.support.arrays import Array
+from odvff.support.checks import matrix
 from odvff.terms import Sum, Term
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, cholesky, solve_triangular
-from odvff.checks import matrix, positive, untraced, vector
 from odvff.linalg import Factor
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
+from odvff.support.arrays import Array, cholesky, solve_triangular
+from odvff.support.checks import matrix, positive, untraced, vector
 from odvff.terms import Sum, Term
 
 NEGLIGIBLE = 1e-10
@@ -78,7 +78,7 @@ def _whiten(
     y = vector(y, "y", size=len(X))
     C = terms.Kuu().factor()
     psi = C.solve(terms.Kuf(X))
-    remedy = "differentiate Posterior.elbo, or use odvff.inference.chunked.ChunkedBound"
+    remedy = "differentiate Posterior.elbo, or use odvff.inference.collapsed.chunked.ChunkedBound"
     untraced("the closed form", psi, y, noise, gamma, instead=remedy)
     residual = residual_variance(terms.variances(X), psi)
     rho, lift = np.zeros((0, len(X))), np.zeros((0, 0))

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, in_double_precision, is_traced
-from odvff.checks import vector
 from odvff.errors import InputError
 from odvff.kernels import parameter
 from odvff.likelihoods.gaussian import GaussianNoise
+from odvff.support.arrays import Array, in_double_precision, is_traced
+from odvff.support.checks import vector
 
 NODES = 40
 REACH, STEPS, WINDOW, LEVELS = 8.0, 128, 8, 4

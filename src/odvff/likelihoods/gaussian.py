@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, namespace
-from odvff.checks import positive
+from odvff.support.arrays import Array, namespace
+from odvff.support.checks import positive
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import in_double_precision
 from odvff.errors import InputError
 from odvff.kernels import parameter
 from odvff.likelihoods.gaussian import GaussianNoise
+from odvff.support.arrays import in_double_precision
 
 REGRESSION = ("gaussian", "student-t", "poisson")
 CLASSIFICATION = ("probit", "logit")

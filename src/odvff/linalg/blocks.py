@@ -6,9 +6,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from odvff.arrays import Array, concatenate
 from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Factor
+from odvff.support.arrays import Array, concatenate
 
 
 def slices(sizes: list[int]) -> list[slice]:

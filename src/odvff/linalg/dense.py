@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odvff.arrays import Array, cholesky, is_traced, namespace, solve_triangular
 from odvff.errors import FactorizationError, InputError
 from odvff.linalg.operator import Covariance, Factor, scale_rows
+from odvff.support.arrays import Array, cholesky, is_traced, namespace, solve_triangular
 
 DEFAULT_JITTER = 1e-12
 """Added to the unit diagonal of the scaled matrix: enough to keep rounding from turning eigenvalues negative."""

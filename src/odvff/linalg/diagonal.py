@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from odvff.arrays import Array, namespace
 from odvff.linalg.operator import Covariance, Factor, scale_rows
+from odvff.support.arrays import Array, namespace
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
-from odvff.arrays import Array, namespace
 from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Factor, as_columns
+from odvff.support.arrays import Array, namespace
 
 
 def _along_each_axis(operations: list[Callable[[Array], Array]], sizes: list[int], b: Array) -> Array:

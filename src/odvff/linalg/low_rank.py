@@ -21,7 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odvff.arrays import (
+from odvff.errors import FactorizationError
+from odvff.linalg.dense import Dense, DenseFactor
+from odvff.linalg.operator import Covariance, Factor, scale_rows
+from odvff.support.arrays import (
     Array,
     cholesky,
     concatenate,
@@ -29,9 +32,6 @@ from odvff.arrays import (
     namespace,
     solve_triangular,
 )
-from odvff.errors import FactorizationError
-from odvff.linalg.dense import Dense, DenseFactor
-from odvff.linalg.operator import Covariance, Factor, scale_rows
 
 
 @dataclass(frozen=True)

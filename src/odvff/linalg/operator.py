@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from odvff.arrays import Array, namespace
+from odvff.support.arrays import Array, namespace
 
 
 class Factor(ABC):

@@ -10,7 +10,7 @@ from odvff.features.cells import evaluate, taylor
 from odvff.features.fourier import tail_weights
 from odvff.features.orthogonal import OrthogonalFourier, harmonic_form
 from odvff.kernels import matern
-from odvff.matern_shape import VANISHED
+from odvff.kernels.matern_shape import VANISHED
 from odvff.posterior.whitened import FastFeatures
 from odvff.statistics.basis import check_columns, fouriers
 from odvff.terms import Sum, Term

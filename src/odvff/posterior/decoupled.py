@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odvff.arrays import Array, cholesky, namespace, solve_triangular
-from odvff.checks import matrix, numbers, vector
 from odvff.errors import InputError
 from odvff.posterior.orthogonal import Posterior
+from odvff.support.arrays import Array, cholesky, namespace, solve_triangular
+from odvff.support.checks import matrix, numbers, vector
 from odvff.terms import Sum
 
 

@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array, is_traced, namespace
-from odvff.checks import matrix, numbers, untraced, vector, whole
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.curves import Curves
@@ -31,6 +29,8 @@ from odvff.posterior.point_sums import PointSum
 from odvff.posterior.residual import residual_variance, unexplained
 from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator
 from odvff.posterior.whitened import FastFeatures, can_be_fast
+from odvff.support.arrays import Array, is_traced, namespace
+from odvff.support.checks import matrix, numbers, untraced, vector, whole
 from odvff.terms import Sum, Term
 
 EXACT_ROWS = 1000

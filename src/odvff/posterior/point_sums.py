@@ -17,7 +17,7 @@ import numpy as np
 
 from odvff.features import Fourier, Levels
 from odvff.kernels import Categorical, Matern, categorical, matern
-from odvff.matern_shape import VANISHED
+from odvff.kernels.matern_shape import VANISHED
 from odvff.terms import Sum, Term
 
 # c_k in k(r) = σ² Σ_k c_k (λr)^k e^{−λr}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from odvff.arrays import Array, is_traced, namespace
 from odvff.errors import NumericalError
+from odvff.support.arrays import Array, is_traced, namespace
 
 ROUNDING = 1e-7
 """How far below zero, relative to k(x,x), rounding may push a residual variance before it is reported as an error."""

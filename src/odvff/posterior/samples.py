@@ -14,12 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from odvff.arrays import Array
-from odvff.checks import matrix, whole
 from odvff.errors import InputError, NumericalError
 from odvff.features import Refinable
 from odvff.linalg import BlockFactor
 from odvff.posterior.residual import ROUNDING, residual_variance
+from odvff.support.arrays import Array
+from odvff.support.checks import matrix, whole
 from odvff.terms import Sum, Term
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.data import Category, Numeric
-from odvff.model import Effect, Model
+from odvff.model.model import Effect, Model
 from odvff.report.figures import Figure, axis, band, layout, line, plain, precise, straight
 from odvff.report.numbers import along, count, in_plot, label, number, percent
 from odvff.report.palette import DIVERGING, LIGHT, SEQUENTIAL
+from odvff.tables import Category, Numeric
 
 TABLE_ROWS = 11
 SORTED_LEVELS, MOST_LEVELS = 12, 400

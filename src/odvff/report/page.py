@@ -19,17 +19,17 @@ from string import Template
 from typing import Any
 
 import odvff
-from odvff.atomic import write_bytes
 from odvff.errors import InputError
-from odvff.estimators.summary import summarise
-from odvff.evaluation import Evaluation
-from odvff.model import Model
+from odvff.model.evaluation import Evaluation
+from odvff.model.model import Model
+from odvff.model.summary import summarise
 from odvff.report import words
 from odvff.report.effect_figures import Shown, beside, common_range, figures_of, shown
 from odvff.report.figures import Figure
 from odvff.report.numbers import count, label, number, percent, prose
 from odvff.report.palette import DARK_OF, as_css
 from odvff.report.quality_figures import quality_figures, training_figures
+from odvff.support.atomic import write_bytes
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FIGURES, LEAST_FIGURES, MOST_CLASSES = 120, 6, 20

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.data import Category, Numeric
-from odvff.evaluation import CLASSIFICATION, Evaluation
-from odvff.model import Model
+from odvff.model.evaluation import CLASSIFICATION, Evaluation
+from odvff.model.model import Model
 from odvff.report.numbers import count, label, number, percent
 from odvff.report.quality_figures import chance
+from odvff.tables import Category, Numeric
 
 LIKELIHOODS = {
     "gaussian": "Gaussian noise",

@@ -1,6 +1,6 @@
 """Sums over rows: one pass over the data, whatever the hyper-parameters."""
 
 from odvff.statistics.collect import collect
-from odvff.statistics.summary import Rows, Statistics
+from odvff.statistics.sums import Rows, Statistics
 
 __all__ = ["Rows", "Statistics", "collect"]

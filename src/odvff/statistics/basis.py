@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.arrays import Array
 from odvff.errors import InputError
 from odvff.features import Fourier, Kronecker, Levels
 from odvff.features.orthogonal import OrthogonalFourier, fill_inside
 from odvff.kernels import Separable, categorical, matern, one_column, separable
+from odvff.support.arrays import Array
 from odvff.terms import Sum, Term
 
 

@@ -29,8 +29,8 @@ from odvff.linalg.blocks import slices
 from odvff.statistics.basis import fill_features
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
 from odvff.statistics.remainders import remainders
+from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
-from odvff.threads import one_blas_thread
 
 # Of FINUFFT's sums: with 1e-9 the entries are right to 2e-11 √(A_ii A_jj), and fits of a million rows agree with those
 # by products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing.

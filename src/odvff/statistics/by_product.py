@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from odvff.statistics.basis import fill_features
+from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
-from odvff.threads import one_blas_thread
 
 ROWS_A_THREAD = 2048  # fewer are done before a thread has begun
 # long calls are few; 32 MB of features at a time

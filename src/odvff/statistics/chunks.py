@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from odvff.checks import matrix, numbers
 from odvff.errors import InputError
+from odvff.support.checks import matrix, numbers
 
 Chunk = tuple[Any, ...]  # (X, y) or (X, y, weights)
 

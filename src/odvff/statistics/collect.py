@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from odvff.checks import whole
 from odvff.errors import InputError
 from odvff.statistics.basis import check_columns, orthogonal, outside, signature
 from odvff.statistics.chunks import Chunk, checked_chunks
 from odvff.statistics.cost import ENGINES, cheaper_engine
-from odvff.statistics.summary import Rows, Statistics
+from odvff.statistics.sums import Rows, Statistics
+from odvff.support.checks import whole
+from odvff.support.threads import n_threads as default_threads
 from odvff.terms import Sum, Term
-from odvff.threads import n_threads as default_threads
 
 
 def collect(

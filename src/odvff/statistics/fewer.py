@@ -19,7 +19,7 @@ from odvff.features import Kronecker
 from odvff.features.orthogonal import harmonic_coefficients, norms
 from odvff.kernels import matern, separable
 from odvff.statistics.basis import fouriers, orthogonal, signature
-from odvff.statistics.summary import Statistics
+from odvff.statistics.sums import Statistics
 from odvff.terms import Sum, Term
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.journal import Journal
-from odvff.progress import Progress, Step
 from odvff.rows import RowSource
 from odvff.statistics.basis import orthogonal, signature
 from odvff.statistics.collect import collect
-from odvff.statistics.summary import Statistics
+from odvff.statistics.sums import Statistics
+from odvff.support.journal import Journal
+from odvff.support.progress import Progress, Step
 from odvff.terms import Sum
 
 STAGE = "statistics"

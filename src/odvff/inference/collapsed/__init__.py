@@ -1,0 +1,1 @@
+"""Gaussian noise: hyper-parameters by the collapsed bound, from statistics or chunk by chunk."""

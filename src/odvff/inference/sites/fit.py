@@ -1,0 +1,444 @@
+"""Any likelihood from statistics: Gaussian sites, one pass over the rows for each round.
+
+At the current marginals N(f̄_n, v_n) the expected log-likelihood has derivatives a_n (in the mean) and b_n (in the
+variance). The Gaussian site with precision w_n = −2b_n and pseudo-target ỹ_n = f̄_n + a_n/w_n has the same ones. So a
+round is
+
+1. a pass over the rows: Σ E_q log p(y_n|f_n), and the statistics ΦᵀWΦ, ΦᵀWỹ of the sites;
+2. between passes, hyper-parameters by the collapsed bound of the sites (unit noise, weights w), free of N and with the
+   gradient of the ELBO where it starts; parameters of the likelihood at the marginals of a sample of the rows;
+3. q in closed form.
+
+At a fixed point this is the optimum of the ELBO over q. A full step may overshoot: if the ELBO falls, the round is
+taken back and repeated with half the step, on statistics that are averaged, (1−ρ) old + ρ new, as natural parameters
+are.
+
+**Two processes.** With GPJax's heteroscedastic Gaussian, y = f + ε with Var ε a function of a second process g, both
+have their sites, from the same pass. The level of g is not near zero, so the mean of its pseudo-targets is taken off.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from odvff.errors import InputError, NumericalError
+from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
+from odvff.inference.collapsed.fit import FitWarning, kernel_limits
+from odvff.inference.maximise import maximise
+from odvff.inference.sites.site_likelihood import BLOCK_ROWS, SiteLikelihood, noise_variance
+from odvff.likelihoods import predictive_moments
+from odvff.posterior import Posterior
+from odvff.posterior.residual import residual_variance
+from odvff.rows import RowSource, key_generator
+from odvff.statistics import Rows, Statistics
+from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
+from odvff.statistics.chunks import weighted_rows
+from odvff.support.arrays import Array
+from odvff.support.checks import whole
+from odvff.support.journal import Journal, NoJournal
+from odvff.support.threads import one_blas_thread, side_by_side
+from odvff.terms import Sum, Term
+
+SAMPLE_ROWS, WARM_UP = 1_000_000, 3
+KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
+STAGE, NO_JOURNAL = "sites", NoJournal()
+VARIANCE = (1e-12, 1e15)
+REACH = 3.0  # of logarithms of hyper-parameters, in one round
+SMALLEST_STEP = 1e-8
+
+
+@dataclass(frozen=True)
+class SiteFit:
+    """The posterior, the likelihood with its parameters, the ELBO after every round, and how it ended.
+
+    With a second process for the noise: `noise_offset` plus a process with `noise_posterior`.
+    """
+
+    posterior: Posterior
+    likelihood: Any
+    bound: float
+    history: tuple[float, ...]
+    converged: bool
+    message: str
+    noise_posterior: Posterior | None = None
+    noise_offset: float = 0.0
+
+    @property
+    def terms(self) -> Sum:
+        return self.posterior.terms
+
+    def predictive_moments(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of y at the rows of X; for 0 and 1 the mean is the probability of 1."""
+        mean, variance = self.posterior.predict(X)
+        if self.noise_posterior is None:
+            return predictive_moments(self.likelihood, mean, variance)
+        g, v = self.noise_posterior.predict(X)
+        return mean, variance + noise_variance(self.likelihood, self.noise_offset + g, v)
+
+
+def fit_sites(
+    terms: Sum | Iterable[Term],
+    likelihood: Any,
+    chunks: Iterable[tuple[Any, ...]] | RowSource,
+    *,
+    noise_terms: Sum | Iterable[Term] | None = None,
+    train: bool = True,
+    rescale: bool = True,
+    max_rounds: int = 50,
+    tolerance: float = 1e-6,
+    progress: Callable[[int, float], None] | None = None,
+    journal: Journal = NO_JOURNAL,
+) -> SiteFit:
+    """Fit q, and all hyper-parameters if `train`, to the rows of the chunks `(X, y)` or `(X, y, weights)`.
+
+    The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process. Ends
+    when a round raises the ELBO by less than `tolerance` nats a row. Interrupting (Ctrl-C) returns what was reached.
+    With `rescale`, training starts with variances that add up to that of y, where y is on the scale of f; leave it off
+    for kernels that are a good start already, or where outliers own the variance.
+
+    Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are many. With a
+    `journal`, a run that was broken off goes on after its last round there.
+    """
+    max_rounds = whole(max_rounds, "max_rounds", at_least=1, remedy="ten to fifty are usual")
+    originals = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
+    rows = _Data(chunks)
+    model = SiteLikelihood(likelihood, len(originals))
+    latents = [_Latent(t, rows, centred=i > 0) for i, t in enumerate(originals)]
+    message = f"the limit of {max_rounds} rounds"
+    with one_blas_thread():
+        scale = rows.variance if train and rescale and model.takes_real_numbers else None
+        starts = [latents[0].start(0.0, scale)] + [latent.start(np.log(rows.variance / 2)) for latent in latents[1:]]
+        guess = _Guess(tuple(starts), model.start)
+        kept = _read(journal, guess)
+        if kept is None:
+            elbo, fresh = _round(latents, model, rows, guess)
+            # the prior may be far from the rows (counts of a thousand): take the first sites near them
+            there = model.first_guess(guess.likelihood, fresh.sample)
+            near, fresh = _round(latents, model, rows, guess, there)
+            if not np.isfinite(near):
+                raise NumericalError(
+                    "the expected log-likelihood is not finite; the likelihood may not suit y (counts for Poisson, 0 "
+                    "and 1 for Bernoulli)."
+                )
+            now = _Reached(guess, [elbo if np.isfinite(elbo) else -np.inf], 1.0, "")
+        else:
+            now = kept
+            fresh = _round(latents, model, rows, now.guess)[1]
+        try:
+            while len(now.history) <= max_rounds and not now.ended:
+                # sites of the prior say little about kernels: let q settle first, and the noise
+                learn = train and len(now.history) > WARM_UP
+                new = _next(latents, model, now.guess, fresh, now.step, kernels=learn, likelihood=train)
+                elbo, new_fresh = _round(latents, model, rows, new)
+                gain = elbo - now.history[-1]
+                if not gain > -1e-9 * rows.weight:  # also if it is NaN
+                    now.step /= 2
+                    if now.step < SMALLEST_STEP:
+                        now.ended = "no step raised the ELBO any further"
+                    continue
+                now.guess, fresh = new, new_fresh
+                now.history.append(elbo)
+                if progress is not None:
+                    progress(len(now.history) - 1, elbo)
+                # half a step is worth half a gain; much less than that says nothing
+                if gain < tolerance * rows.weight * now.step and now.step >= 0.25 and learn == train:
+                    now.ended = "converged"
+                now.step = min(1.0, 2 * now.step)
+                if journal.due():
+                    _write(journal, now)
+            message = now.ended or message
+            now.ended = message
+            _write(journal, now)
+        except KeyboardInterrupt:
+            message = "interrupted"
+    if message != "converged":
+        warnings.warn(
+            f"the sites stopped before they converged ({message}); the ELBO is {now.history[-1]:.6g}. Raise "
+            "`max_rounds`, or use the model as it is if the ELBO no longer rises.",
+            FitWarning,
+            stacklevel=2,
+        )
+    posteriors = [lat.posterior(own, g) for lat, own, g in zip(latents, originals, now.guess.latents, strict=True)]
+    return SiteFit(
+        posteriors[0],
+        model.likelihood(now.guess.likelihood),
+        now.history[-1],
+        tuple(now.history),
+        message == "converged",
+        message,
+        posteriors[1] if len(posteriors) == 2 else None,
+        now.guess.latents[-1].offset,
+    )
+
+
+class _Data:
+    """Rows with weights, a block at a time, and which of them make up the sample."""
+
+    def __init__(self, chunks: Any):
+        self._chunks = chunks.chunks if hasattr(chunks, "chunks") else list(chunks).__iter__
+        self._kept: list[tuple[Any, Any, Any]] | None = []
+        self.n_rows, self.n_columns, self.weight, entries = 0, 0, 0.0, 0
+        mean, squares = 0.0, 0.0
+        for X, y, w in weighted_rows(self._chunks()):
+            entries += X.size
+            self._kept = [*self._kept, (X, y, w)] if self._kept is not None and entries <= KEPT_ENTRIES else None
+            self.n_rows, self.n_columns, total = self.n_rows + len(X), X.shape[1], float(w.sum())
+            self.weight += total
+            # mean and sum of squares about it, of these rows joined to those before
+            away = float(w @ y) / total - mean if total > 0 else 0.0
+            squares += float(w @ (y - mean - away) ** 2) + away**2 * total * (1 - total / max(self.weight, 1e-300))
+            mean += away * total / max(self.weight, 1e-300)
+        if not self.weight > 0:
+            raise InputError("there are no rows to fit to.")
+        self.variance = max(squares / self.weight, 1e-12)
+
+    def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
+        """(X, y, weights, in the sample?) of a few thousand rows."""
+        rng = key_generator(0)  # the same rows in every pass
+        for X, y, w in weighted_rows(self._chunks()) if self._kept is None else self._kept:
+            for start in range(0, len(X), BLOCK_ROWS):
+                rows = slice(start, start + BLOCK_ROWS)
+                chosen = rng.random(len(X[rows])) * self.n_rows < SAMPLE_ROWS
+                yield X[rows], y[rows], w[rows], chosen
+
+    def no_rows(self) -> Rows:
+        return Rows(np.zeros((0, self.n_columns)), np.zeros((0, 1)), np.zeros(0))
+
+
+@dataclass(frozen=True)
+class _LatentGuess:
+    """What is believed of one process: hyper-parameters (logarithms), q(u), the level, and the sites behind them."""
+
+    parameters: Any
+    q: Evaluation
+    offset: float
+    sites: Statistics
+
+
+@dataclass(frozen=True)
+class _Guess:
+    latents: tuple[_LatentGuess, ...]
+    likelihood: Any  # flat parameters
+
+
+@dataclass
+class _Reached:
+    """How far the rounds have come."""
+
+    guess: _Guess
+    history: list[float]
+    step: float
+    ended: str  # why, or nothing
+
+
+def _write(journal: Journal, now: _Reached) -> None:
+    """Enter into the journal all that the next round needs; fresh sites follow from it."""
+    arrays = {"history": np.array(now.history), "step": np.array([now.step]), "likelihood": now.guess.likelihood}
+    for i, latent in enumerate(now.guess.latents):
+        q = {"parameters": latent.parameters, "mean": latent.q.mean, "root": latent.q.inverse_root}
+        arrays |= {f"{i}.{name}": array for name, array in (q | latent.sites.arrays()).items()}
+        arrays[f"{i}.offset"] = np.array([latent.offset])
+    journal.write(STAGE, arrays, {"ended": now.ended})
+
+
+def _read(journal: Journal, like: _Guess) -> _Reached | None:
+    """Where the journal says that a run of the same model was."""
+    entry = journal.read(STAGE)
+    if entry is None:
+        return None
+    arrays, words = entry
+    latents = []
+    for i, start in enumerate(like.latents):
+        own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{i}.")}
+        if own["parameters"].shape != start.parameters.shape or own["mean"].shape != start.q.mean.shape:
+            return None
+        q = replace(start.q, mean=own["mean"], inverse_root=own["root"])
+        latents.append(_LatentGuess(own["parameters"], q, float(own["offset"][0]), Statistics.from_arrays(own)))
+    guess = _Guess(tuple(latents), arrays["likelihood"])
+    return _Reached(guess, arrays["history"].tolist(), float(arrays["step"][0]), str(words["ended"]))
+
+
+@dataclass(frozen=True)
+class _Fresh:
+    """What a pass brings: sites at the current marginals, and the marginals of the sample."""
+
+    sites: tuple[Statistics, ...]
+    sample: tuple[Any, ...]  # y, weights, means and variances
+
+
+class _Latent:
+    """One process as a round sees it."""
+
+    def __init__(self, terms: Sum, rows: _Data, *, centred: bool):
+        self.terms = Sum(tuple(orthogonal(term) for term in terms))
+        check_columns(self.terms, np.zeros((0, rows.n_columns)))
+        self.centred = centred
+        self.size = self.terms.Kuu().size
+        self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
+        self._template = CollapsedBound(self.terms, self._no_sites)
+        self._limits = kernel_limits(self._template, np.log(VARIANCE))
+
+    def start(self, level: float, scale: float | None = None) -> _LatentGuess:
+        """The prior, with the hyper-parameters of the terms; their variances add up to `scale`, if it is given."""
+        n = self.size
+        nothing = np.zeros(len(self.terms))
+        prior = Evaluation(0.0, np.zeros(0), np.zeros(n), np.eye(n), nothing, nothing)
+        blocks = [block.parameters() for block in self._template.blocks]
+        if scale is not None:
+            # the last parameter of a block is the logarithm of its variance
+            shift = np.log(scale) - np.log(sum(np.exp(p[-1]) for p in blocks))
+            blocks = [np.append(p[:-1], p[-1] + shift) for p in blocks]
+        return _LatentGuess(np.concatenate(blocks), prior, level, self._no_sites)
+
+    def terms_at(self, parameters: Any) -> Sum:
+        return self._template.terms_at(np.append(parameters, 0.0))
+
+    def next(self, now: _LatentGuess, fresh: Statistics, step: float, learn: bool) -> _LatentGuess:
+        """Sites averaged with fresh ones, then hyper-parameters and q."""
+        sites = _average(now.sites, fresh, step)
+        offset = sites.mean() if self.centred else 0.0
+        bound = CollapsedBound(self.terms, sites.standardised(offset, 1.0) if self.centred else sites, count=0.0)
+        parameters = now.parameters
+        if learn:
+            parameters = parameters + step * (self._improve(bound, parameters) - parameters)
+        return _LatentGuess(parameters, bound(np.append(parameters, 0.0)), offset, sites)
+
+    def _improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 10) -> Any:
+        """A few iterations on the collapsed bound of the sites, with unit noise.
+
+        Sites of a likelihood that is not log-concave may have negative precisions, and their bound no maximum: sites
+        are of where q is, and say nothing of kernels that are further away than `REACH`.
+        """
+        start = np.clip(parameters, self._limits[:, 0], self._limits[:, 1])
+        limits = np.stack(
+            [np.maximum(self._limits[:, 0], start - REACH), np.minimum(self._limits[:, 1], start + REACH)], 1
+        )
+        here = bound(np.append(start, 0.0))
+
+        def value(p: Any) -> tuple[float, Any]:
+            evaluation = here if np.array_equal(p, start) else bound(np.append(p, 0.0))
+            return evaluation.value, evaluation.gradient[:-1]
+
+        return maximise(value, start, limits, bound.information(here)[:-1], max_iter=max_iter, precision=0.01).x
+
+    def posterior(self, own: Sum, guess: _LatentGuess) -> Posterior:
+        """On the user's own features: their whitened coordinates are those of the statistics."""
+        fitted = self.terms_at(guess.parameters)
+        pairs = zip(own, fitted, strict=True)
+        terms = Sum(tuple(replace(t, kernel=new.kernel, columns=new.columns) for t, new in pairs))
+        return Posterior(terms, guess.q.mean, guess.q.inverse_root.T)
+
+
+def _next(
+    latents: list[_Latent],
+    model: SiteLikelihood,
+    now: _Guess,
+    fresh: _Fresh,
+    step: float,
+    *,
+    kernels: bool,
+    likelihood: bool,
+) -> _Guess:
+    """The guess after a round; what is trained is said by the last two."""
+    flat = now.likelihood
+    if likelihood:
+        flat = flat + step * (model.improve(flat, fresh.sample) - flat)
+    processes = zip(latents, now.latents, fresh.sites, strict=True)
+    return _Guess(tuple(latent.next(guess, sites, step, kernels) for latent, guess, sites in processes), flat)
+
+
+def _round(
+    latents: list[_Latent],
+    model: SiteLikelihood,
+    rows: _Data,
+    now: _Guess,
+    there: Callable[[Any, Any], tuple[Any, Any]] | None = None,
+) -> tuple[float, _Fresh]:
+    """One pass over the rows: the ELBO of a guess, and the statistics of the sites at its marginals (with the first
+    process as if it were `there`, for the very first sites).
+
+    Blocks of rows are done side by side and added in their order, so that the same rows give the same bits.
+    """
+    terms = [latent.terms_at(guess.parameters) for latent, guess in zip(latents, now.latents, strict=True)]
+    factors = [t.Kuu().factor() for t in terms]
+    moments = [np.zeros((C.size + 2,) * 2) for C in factors]
+    kept = [rows.no_rows() for _ in latents]
+    total, sample = 0.0, []
+    one = partial(_block, terms, factors, model, now, there)
+    for value, marginals, own_moments, own_kept in side_by_side(one, rows.blocks()):
+        total += value
+        sample.append(marginals)
+        for i in range(len(latents)):
+            moments[i] += own_moments[i]
+            if own_kept[i] is not None:
+                kept[i] = kept[i] + own_kept[i]
+    sites = tuple(Statistics(m, C.size, rows.n_rows, k) for m, C, k in zip(moments, factors, kept, strict=True))
+    joined = tuple(np.concatenate(part, axis=-1) for part in zip(*sample, strict=True))
+    return float(total - sum(_kl(guess.q) for guess in now.latents)), _Fresh(sites, joined)
+
+
+def _block(
+    terms: list[Sum],
+    factors: list[Any],
+    model: SiteLikelihood,
+    now: _Guess,
+    there: Callable[[Any, Any], tuple[Any, Any]] | None,
+    block: tuple[Any, Any, Any, Any],
+) -> tuple[float, tuple[Any, ...], list[Any], list[Rows | None]]:
+    """What a few thousand rows add: to the ELBO, to the sample of marginals, to the sites in and outside the box.
+
+    Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved. A
+    guess that overshoots may give values that are not finite; they are not used, and no cause for a warning.
+    """
+    x, y, weights, chosen = block
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        marginals = [_marginals(t, C, guess, x) for t, C, guess in zip(terms, factors, now.latents, strict=True)]
+        means, variances = (np.stack(part) for part in zip(*marginals, strict=True))
+        if there is not None:
+            means[0], variances[0] = there(y, variances[0])
+        value, a, b = model.expectations(now.likelihood, y, weights, means, variances)
+        w = np.where(np.abs(b) > 1e-12, -2 * b, 1e-12)
+        pull = w * means + a  # w ỹ
+        moments, kept = [], []
+        for i, (t, C) in enumerate(zip(terms, factors, strict=True)):
+            out = outside(t, x)
+            kept.append(Rows(x[out], (pull[i] / w[i])[out, None], w[i, out]) if out.any() else None)
+            moments.append(_moments(t, C, x[~out], w[i, ~out], pull[i, ~out]))
+    return value, (y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]), moments, kept
+
+
+def _marginals(terms: Sum, C: Any, guess: _LatentGuess, x: Any) -> tuple[Any, Any]:
+    psi = C.solve(terms.Kuf(x))
+    spread = ((guess.q.inverse_root @ psi) ** 2).sum(axis=0)
+    return guess.offset + guess.q.mean @ psi, residual_variance(terms.variances(x), psi) + spread
+
+
+def _moments(terms: Sum, C: Any, x: Any, w: Any, pull: Any) -> Any:
+    """Σ w z zᵀ for z = (φ̂, 1) and Σ z wỹ. (Σ wỹ² would just add a constant to the bound.)"""
+    n = C.size
+    Z = np.empty((n + 1, len(x)))
+    fill_features(terms, C.slices, x, Z)
+    Z[n] = 1.0
+    moments = np.zeros((n + 2, n + 2))
+    moments[: n + 1, : n + 1] = (Z * w) @ Z.T
+    moments[: n + 1, n + 1] = Z @ pull
+    return moments
+
+
+def _kl(q: Evaluation) -> float:
+    """½[tr S − log|S| − |β| + mᵀm]."""
+    root = q.inverse_root
+    return float(0.5 * ((root**2).sum() - 2 * np.log(np.abs(np.diagonal(root))).sum() - len(root) + q.mean @ q.mean))
+
+
+def _average(old: Statistics, new: Statistics, step: float) -> Statistics:
+    """(1−ρ) old + ρ new. Rows outside the box keep both sites, with their share of the weight."""
+    rows = Rows(old.outside.X, old.outside.Y, (1 - step) * old.outside.weights)
+    rows = rows + Rows(new.outside.X, new.outside.Y, step * new.outside.weights)
+    if step == 1.0:
+        rows = new.outside
+    return replace(new, moments=(1 - step) * old.moments + step * new.moments, outside=rows)

@@ -1,0 +1,351 @@
+"""Training by minibatches, as in the paper: natural gradients for q(u), Adam for everything else.
+
+The step itself is in `natural_step`. Here are its loop, in compiled blocks, what is remembered on the
+way (ELBO estimates, held-out scores, the best state), and where it can be stopped and resumed.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from odvff.errors import InputError, NumericalError
+from odvff.inference.stochastic.natural_step import ADAM, StepModel, moments, run_block
+from odvff.inference.stochastic.trainable import concrete, named_like, take_apart, take_terms_apart
+from odvff.likelihoods import log_predictive_density
+from odvff.posterior import Posterior
+from odvff.support.arrays import in_double_precision
+from odvff.support.checks import matrix, positive, vector, whole
+from odvff.support.threads import one_blas_thread
+from odvff.terms import Sum, Term
+
+LEAST_CAUTION = 1e-9
+
+
+@dataclass(frozen=True)
+class State:
+    """All numbers that training changes."""
+
+    parameters: Any  # kernels, points, likelihood, gamma, a_gamma
+    precision: Any  # Λ
+    shift: Any  # Λm
+    optimiser: Any
+    step: int
+    caution: float = 1.0  # by what the natural step is multiplied, after a block that went astray
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where training stands: resumed from here, it goes on as if it had never stopped."""
+
+    state: State
+    history: tuple[float, ...] = ()  # the ELBO estimate of every step
+    scores: tuple[tuple[int, float], ...] = ()  # (step, mean log predictive density of the held-out rows)
+    best: State | None = None  # that of the highest score
+
+    @property
+    def step(self) -> int:
+        return self.state.step
+
+    @property
+    def stale(self) -> int:
+        """Steps since the best score."""
+        return self.step - max(self.scores, key=lambda s: s[1])[0] if self.scores else 0
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A posterior and likelihood after training (those of the best held-out score, if there was one).
+
+    `message` says how it ended; `checkpoint` is the state to resume from, with the history.
+    """
+
+    posterior: Posterior
+    likelihood: Any
+    checkpoint: Checkpoint
+    message: str
+
+    @property
+    def history(self) -> tuple[float, ...]:
+        """The ELBO estimate of every step."""
+        return self.checkpoint.history
+
+    @property
+    def scores(self) -> tuple[tuple[int, float], ...]:
+        """(step, mean log predictive density of the held-out rows)."""
+        return self.checkpoint.scores
+
+
+class Trainer:
+    """Stochastic training of one model; make it once, and `run` it on batches as often as you like.
+
+    Parameters
+    ----------
+    terms, likelihood : the model, with starting values.
+    n_rows : N, the rows that a batch stands for.
+    gamma : γ, starting locations of inducing points for the mean, or None.
+    learning_rate : of Adam.
+    natural_step, ramp : ρ, reached after `ramp` steps.
+    cooling : the steps between which both rates fall to a hundredth, so that the last parameters are no chance ones;
+        by default the rates stay as they are.
+    train_locations : move γ, and inducing points in the terms.
+    block : steps compiled into one call; scores are taken and checkpoints offered between blocks.
+    """
+
+    @in_double_precision
+    def __init__(
+        self,
+        terms: Sum | Iterable[Term],
+        likelihood: Any,
+        n_rows: int,
+        *,
+        gamma: Any | None = None,
+        learning_rate: float = 0.01,
+        natural_step: float = 0.1,
+        ramp: int = 100,
+        cooling: tuple[int, int] | None = None,
+        train_locations: bool = True,
+        block: int = 50,
+    ):
+        n_rows = whole(n_rows, "n_rows", at_least=1, remedy="give the rows of the whole data set")
+        self.block = whole(block, "block", at_least=1, remedy="50 steps in one call are a good choice")
+        ramp = whole(ramp, "ramp", at_least=1, remedy="100 steps are a good choice")
+        natural_step = positive(natural_step, "natural_step", "0.1 is a good choice, 1 the largest")
+        if natural_step > 1:
+            raise InputError(f"natural_step must be at most 1, got {natural_step:g}; 0.1 is a good choice.")
+        cooling_from, cooling_to = _cooling(cooling)
+        terms = Sum.of(terms)
+        self._original = terms
+        term_parameters, terms_recipe = take_terms_apart(terms)
+        likelihood_parameters, likelihood_recipe = take_apart(likelihood)
+        self._n_columns = max((max(t.columns) + 1 for t in terms if t.columns is not None), default=1)
+        gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
+        if gamma is not None and gamma.shape[1] < self._n_columns:
+            raise InputError(f"gamma has {gamma.shape[1]} columns, and the terms read {self._n_columns}.")
+        self._parameters = {
+            "terms": term_parameters,
+            "likelihood": likelihood_parameters,
+            "gamma": gamma,
+            "a_gamma": None if gamma is None else jnp.zeros(len(gamma)),
+        }
+        self._model = StepModel(terms_recipe, likelihood_recipe, terms.Kuu().size, train_locations)
+        self.settings = {
+            "n_rows": float(n_rows),
+            "learning_rate": positive(learning_rate, "learning_rate", "0.01 is a good choice"),
+            "natural_step": natural_step,
+            "ramp": float(ramp),
+            "cooling_from": cooling_from,
+            "cooling_to": cooling_to,
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the model without its numbers: a checkpoint of another one is refused."""
+        words = re.sub(r" at 0x[0-9a-f]+", "", repr(self._model))
+        return hashlib.sha256(words.encode()).hexdigest()
+
+    @in_double_precision
+    def start(self) -> State:
+        """The state before the first step: q(u) is the prior."""
+        return State(
+            concrete(self._parameters),
+            np.eye(self._model.size),
+            np.zeros(self._model.size),
+            concrete(ADAM.init(self._parameters)),
+            0,
+        )
+
+    @in_double_precision
+    def run(
+        self,
+        batches: Iterable[tuple[Any, Any]],
+        n_steps: int,
+        *,
+        resume: Checkpoint | None = None,
+        held_out: tuple[Any, Any] | None = None,
+        patience: int | None = None,
+        on_block: Callable[[Checkpoint], bool | None] | None = None,
+    ) -> Trained:
+        """Train on batches `(X, y)`, all of one size, up to step `n_steps`.
+
+        Parameters
+        ----------
+        resume : a checkpoint to go on from; the batches must be those that would have followed (`minibatches` has
+            `first` for that). Then the result is the same as without the break, to the last bit.
+        held_out : rows `(X, y)` that are scored after every block; the best state is the result.
+        patience : stop once the score has not risen for this many steps.
+        on_block : called after every block, to show progress or to save the checkpoint; if it returns true, training
+            ends. (`odvff.inference.stochastic.checkpoint` has `save_checkpoint`.)
+
+        Interrupting (Ctrl-C) returns what has been reached.
+        """
+        n_steps = whole(n_steps, "n_steps", at_least=1, remedy="a few thousand are usual")
+        if patience is not None:
+            whole(patience, "patience", at_least=1, remedy="a thousand steps are a good choice")
+            if held_out is None:
+                raise InputError("patience needs `held_out` rows to score; give some, or leave it out.")
+        now = Checkpoint(self.start()) if resume is None else resume
+        held_out = None if held_out is None else _checked_rows(held_out)
+        message = f"{n_steps} steps"
+        try:
+            with one_blas_thread():
+                for Xs, ys, n in _stacked(batches, now.step, n_steps, self.block, self._n_columns):
+                    now = self._scored(self._advance(now, Xs, ys, n), held_out)
+                    if on_block is not None and on_block(now):
+                        message = "stopped on request"
+                        break
+                    if patience is not None and now.stale >= patience:
+                        message = f"the held-out score has not risen for {now.stale} steps"
+                        break
+                else:
+                    if now.step < n_steps:
+                        message = f"the batches ended after {now.step} steps"
+        except KeyboardInterrupt:
+            message = "interrupted"
+        if not now.history:
+            if message == "interrupted":
+                raise KeyboardInterrupt("training was interrupted before its first step; there is nothing to return")
+            raise InputError("there was no batch to train on.")
+        posterior, likelihood = self.posterior(now.best or now.state)
+        return Trained(posterior, likelihood, now, message)
+
+    def _advance(self, now: Checkpoint, Xs: Any, ys: Any, n: int) -> Checkpoint:
+        """Up to a block of steps; if the ELBO is lost on the way, the same again with shorter natural steps.
+
+        From a prior that is far from the rows (counts of a thousand) a first natural step may lead to nowhere.
+        """
+        state, caution = now.state, now.state.caution
+        carry = (state.parameters, state.precision, state.shift, state.optimiser, jnp.asarray(state.step))
+        while True:
+            settings = {**self.settings, "natural_step": caution * self.settings["natural_step"]}
+            after, values = run_block(self._model, settings, carry, Xs, ys, n)
+            values, after = np.asarray(values)[:n], concrete(after)
+            finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
+            if finite and np.isfinite(values).all() and not _astray(values, self.settings["n_rows"]):
+                break
+            caution /= 10
+            if caution < LEAST_CAUTION:
+                raise NumericalError(_lost(state.step, values))
+        parameters, precision, shift, optimiser, step = after
+        state = State(parameters, precision, shift, optimiser, int(step), min(1.0, 4 * caution))
+        return replace(now, state=state, history=now.history + tuple(float(v) for v in values))
+
+    def _scored(self, now: Checkpoint, held_out: tuple[Any, Any] | None) -> Checkpoint:
+        if held_out is None:
+            return now
+        posterior, likelihood = self.posterior(now.state)
+        score = float(np.mean(log_predictive_density(likelihood, held_out[1], *posterior.predict(held_out[0]))))
+        if not np.isfinite(score):
+            raise NumericalError(
+                f"the held-out rows have a mean log density of {score} after {now.step} steps; the likelihood may not "
+                "suit them (counts for Poisson, 0 and 1 for Bernoulli)."
+            )
+        risen = now.best is None or score > max(s for _, s in now.scores)
+        return replace(now, scores=(*now.scores, (now.step, score)), best=now.state if risen else now.best)
+
+    @in_double_precision
+    def posterior(self, state: State) -> tuple[Posterior, Any]:
+        """The posterior and the likelihood of a state."""
+        p = state.parameters
+        m, root = moments(jnp.asarray(state.precision), jnp.asarray(state.shift))
+        terms = named_like(self._model.terms(p["terms"]), self._original)
+        q = Posterior(terms, np.asarray(m), np.asarray(root), p["gamma"], p["a_gamma"])
+        return q, self._model.likelihood(p["likelihood"])
+
+
+def _cooling(steps: tuple[int, int] | None) -> tuple[float, float]:
+    """Where the rates begin to fall, and where they end; by default after any step there will ever be."""
+    if steps is None:
+        return 1e18, 2e18
+    if not isinstance(steps, list | tuple) or len(steps) != 2:
+        raise InputError(f"cooling is a pair of steps (first, last), got {steps!r}.")
+    first = whole(steps[0], "the first step of cooling", at_least=0, remedy="three quarters of all steps are usual")
+    last = whole(steps[1], "the last step of cooling", at_least=first + 1, remedy="it is usually the last of all steps")
+    return float(first), float(last)
+
+
+def _astray(values: Any, n_rows: float) -> bool:
+    """Did the ELBO fall by far more than batches differ? A step from far off can overshoot by orders of magnitude."""
+    return bool(np.median(values[-5:]) < values[0] - 10 * max(abs(values[0]), n_rows))
+
+
+def _lost(step: int, values: Any) -> str:
+    first = step + int(np.argmax(~np.isfinite(values)))
+    if first == 0:
+        return (
+            "the ELBO is not finite before the first step. Likely causes: (a) the likelihood does not suit y (counts "
+            "for Poisson, 0 and 1 for Bernoulli); (b) data of a very different scale: standardise them; (c) inducing "
+            "points that fall together: raise their `jitter` to 1e-6."
+        )
+    return (
+        f"the ELBO is not finite at step {first}, even with much shorter natural steps. Likely causes: (a) "
+        "learning_rate too large: divide it by ten; (b) inducing points that fell together: raise their `jitter` to "
+        "1e-6; (c) data of a very different scale: standardise them."
+    )
+
+
+def _checked_rows(rows: Any) -> tuple[Any, Any]:
+    if not isinstance(rows, list | tuple) or len(rows) != 2:
+        raise InputError("held_out must be a pair (X, y).")
+    X = matrix(rows[0], "held_out X")
+    if len(X) == 0:
+        raise InputError("held_out has no rows; give some to score, or leave it out.")
+    return X, vector(rows[1], "held_out y", size=len(X))
+
+
+def _stacked(
+    batches: Iterable[tuple[Any, Any]], step: int, n_steps: int, block: int, n_columns: int
+) -> Iterator[tuple[Any, Any, int]]:
+    """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up.
+
+    Blocks end at multiples of their length, wherever the first one starts.
+    """
+    source, shape = iter(batches), None
+    while step < n_steps:
+        gathered = []
+        for batch in islice(source, min(block - step % block, n_steps - step)):
+            if not isinstance(batch, list | tuple) or len(batch) != 2:
+                raise InputError(
+                    "a batch is a pair (X, y); pass an iterable of such pairs (weights are not supported)."
+                )
+            X = matrix(batch[0], "X")
+            if X.shape[1] < n_columns:
+                raise InputError(f"a batch has {X.shape[1]} columns, and the terms read {n_columns}.")
+            shape = X.shape if shape is None else shape
+            if X.shape != shape:
+                raise InputError(f"all batches must have one shape, got {shape} and {X.shape}; drop the short one.")
+            gathered.append((X, vector(batch[1], "y", size=len(X))))
+        if not gathered:
+            return
+        n = len(gathered)
+        step += n
+        gathered += gathered[-1:] * (block - n)
+        Xs, ys = zip(*gathered, strict=True)
+        yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys)), n
+
+
+def minibatches(X: Any, y: Any, batch_size: int, *, seed: int = 0, first: int = 0) -> Iterator[tuple[Any, Any]]:
+    """Endless batches from arrays: every epoch a new order of the rows, the last short batch left out.
+
+    `first` skips batches: resuming at step n with `first=n` gives those that would have followed.
+    """
+    X = matrix(X, "X")
+    y = vector(y, "y", size=len(X))
+    batch_size = whole(batch_size, "batch_size", at_least=1, remedy="500 is usual")
+    first = whole(first, "first", at_least=0, remedy="it is the number of batches to skip")
+    if batch_size > len(X):
+        raise InputError(f"batch_size is {batch_size}, but there are {len(X)} rows; make it smaller.")
+    per_epoch = len(X) // batch_size
+    epoch, skip = divmod(first, per_epoch)
+    while True:
+        order = np.random.default_rng([seed, epoch]).permutation(len(X))
+        for i in range(skip, per_epoch):
+            rows = order[i * batch_size : (i + 1) * batch_size]
+            yield X[rows], y[rows]
+        epoch, skip = epoch + 1, 0

@@ -1,0 +1,278 @@
+"""A fitted model of a table: everything that prediction needs, in the user's units, and nothing of the data.
+
+    table ──schema──▶ coded rows ──posterior──▶ f ──outcome──▶ y
+
+Rows are taken in blocks, side by side on all cores with one BLAS thread each, so that memory is bounded and a
+prediction does not depend on how many rows are asked for at once.
+"""
+
+import warnings
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from odvff.design import TIMES
+from odvff.errors import InputError
+from odvff.features import Kronecker, Levels
+from odvff.kernels import Separable
+from odvff.likelihoods.outcomes import Outcome
+from odvff.posterior import Posterior
+from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, parts_of
+from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
+from odvff.posterior.whitened import can_be_fast
+from odvff.rows import slices
+from odvff.support.threads import n_threads, one_blas_thread
+from odvff.tables import Category, Numeric, Schema, Table
+
+BLOCK_ROWS = 4096
+LONG_BLOCK_ROWS = 2**14  # of predictions that make features of few rows at a time themselves
+GRID, SURFACE = 200, 50
+MOST_AXES = 2  # columns of an effect that has a picture
+UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a word
+Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Output:
+    """One posterior with its likelihood: the only one, or that of a class against the rest."""
+
+    label: Any
+    posterior: Posterior
+    outcome: Outcome
+    centre: Centre
+    bound: float
+    history: tuple[float, ...]
+    scores: tuple[tuple[int, float], ...]
+    converged: bool
+    message: str
+    report: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a term adds to f, centred: mean, standard deviation and 95 % band, at values in the user's units."""
+
+    name: str
+    kind: str  # "numeric", "category", "missing" or "surface"
+    values: Any  # of the column; labels of a category; for a surface rows of several columns
+    mean: Any
+    std: Any
+
+    @property
+    def lower(self) -> Any:
+        return self.mean - Z95 * self.std
+
+    @property
+    def upper(self) -> Any:
+        return self.mean + Z95 * self.std
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted model: how a table is coded, how it was made, and a posterior for each output."""
+
+    schema: Schema
+    structure: str
+    method: str
+    inference: str
+    n_rows: int
+    outputs: tuple[Output, ...]
+    target: str = "y"  # its name
+
+    def latent(self, table: Table, output: int = 0) -> tuple[Any, Any]:
+        """Mean and variance of f, on the scale of the likelihood."""
+        q = self.outputs[output].posterior
+        mean, variance = self._blocks(table, lambda X: np.stack(q.predict(X)), _rows_at_once(q))
+        return mean, variance
+
+    def mean(self, table: Table, output: int = 0) -> Any:
+        """The mean of f alone, which is cheaper."""
+        q = self.outputs[output].posterior
+        return self._blocks(table, lambda X: q.mean(X)[None], _rows_at_once(q))[0]
+
+    def samples(self, table: Table, n_samples: int, seed: int, output: int = 0) -> Any:
+        """Samples of f, (n_samples, N): jointly exact up to 1000 rows, sampled functions in blocks of rows beyond.
+
+        Detail that is finer than these functions resolve is drawn for each row on its own, with its variance.
+        """
+        q = self.outputs[output].posterior
+        if table.n_rows <= EXACT_ROWS:
+            return q.sample(self.schema.encode(table), n_samples, seed=seed, method="exact")
+        paths = q.paths(n_samples, seed=seed)
+
+        def block(X: Any) -> Any:
+            return np.concatenate([paths(X), paths.unresolved(X)[None], q.terms.variances(X)[None]])
+
+        # these functions have many times the features, so fewer rows at a time
+        *values, unresolved, prior = self._blocks(table, block, BLOCK_ROWS // REFINEMENT)
+        share = float((unresolved / prior).max())
+        if share > UNRESOLVED:
+            warnings.warn(
+                f"up to {100 * share:.0f} % of the prior variance at these rows is finer than sampled functions "
+                f"resolve, or far from the training rows; it is drawn for each row on its own. Up to {EXACT_ROWS} rows "
+                "at a time are drawn jointly.",
+                stacklevel=3,
+            )
+        noise = np.random.default_rng([seed, 1]).standard_normal((n_samples, table.n_rows))
+        return np.stack(values) + np.sqrt(unresolved) * noise
+
+    def _blocks(self, table: Table, function: Callable[[Any], Any], block_rows: int = BLOCK_ROWS) -> Any:
+        """The function of all coded rows, joined along its last axis."""
+
+        def one(s: slice) -> Any:
+            return function(self.schema.encode(table.take(s)))
+
+        blocks = list(slices(table.n_rows, block_rows))
+        if not blocks:
+            return function(np.zeros((0, self.schema.width)))
+        with one_blas_thread():
+            if len(blocks) == 1:
+                return one(blocks[0])
+            with ThreadPoolExecutor(n_threads()) as pool:
+                return np.concatenate(list(pool.map(one, blocks)), axis=-1)
+
+    def parts(self, output: int = 0) -> list[tuple[int, str, Part]]:
+        """Position, name and part of all that has an effect (the intercept has none)."""
+        q = self.outputs[output].posterior
+        # by its place, as a column may be called intercept too
+        own = (self.schema.width - 1,) if self.schema.intercept else None
+        parts = enumerate(parts_of(q, self.schema.width))
+        return [(p, self._name(part), part) for p, part in parts if part.columns != own]
+
+    def columns_of(self, part: Part) -> tuple[Any, ...]:
+        """The columns of the table that a part depends on."""
+        return tuple(self._column(c) for c in part.columns)
+
+    def intercept(self, output: int = 0) -> float:
+        """What all effects are added to, in the units of `effects`."""
+        o = self.outputs[output]
+        levels = part_levels(o.posterior, o.centre, self.schema.width)
+        return o.outcome.shift + o.outcome.scale * float(levels.sum())
+
+    def effects(self, table: Table | None, output: int = 0, names: Collection[str] | None = None) -> dict[str, Effect]:
+        """Every part's effect, or those of some names: on a grid of its own, or at the rows of a table.
+
+        Parts of more than two columns have no grid: without a table they are left out.
+        """
+        parts = [one for one in self.parts(output) if names is None or one[1] in names]
+        if table is not None:
+            return self._effects_at_rows(table, output, parts)
+        o, effects = self.outputs[output], {}
+        for p, name, part in parts:
+            if len(part.columns) <= MOST_AXES:
+                kind, values, coded = self._grid(name, part)
+                mean, variance = centred_effect(o.posterior, o.centre, p, coded)
+                effects[name] = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
+        return effects
+
+    def _effects_at_rows(self, table: Table, output: int, parts: list[tuple[int, str, Part]]) -> dict[str, Effect]:
+        o = self.outputs[output]
+
+        def block(X: Any) -> Any:
+            return np.array([centred_effect(o.posterior, o.centre, p, X) for p, _, _ in parts])
+
+        effects = {}
+        for (_, name, part), (mean, variance) in zip(parts, self._blocks(table, block), strict=True):
+            kind, values = self._at_rows(part, table)
+            effects[name] = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
+        return effects
+
+    def _name(self, part: Part) -> str:
+        columns = self.columns_of(part)
+        if isinstance(columns[0], Numeric) and part.columns[0] != self._starts()[columns[0].name]:
+            return columns[0].missing_name
+        return TIMES.join(column.name for column in columns)
+
+    def _grid(self, name: str, part: Part) -> tuple[str, Any, Any]:
+        """Kind, values and coded rows to show a part at."""
+        starts, columns = self._starts(), self.columns_of(part)
+        if len(columns) == 1:
+            column, place = columns[0], part.columns[0]
+            if isinstance(column, Category):
+                coded = np.zeros((len(column.levels), self.schema.width))
+                coded[:, place] = np.arange(len(column.levels))
+                return "category", list(column.levels), coded
+            if place != starts[column.name]:  # the column of codes of missing values
+                return "missing", [None], np.zeros((1, self.schema.width))
+            values = column.grid(GRID)
+            coded = np.zeros((GRID, self.schema.width))
+            coded[:, place] = column.encode(values)[:, 0]
+            return "numeric", values, coded
+        if len(columns) > MOST_AXES:
+            raise InputError(
+                f"the effect of {name!r} depends on {len(columns)} columns at once and has no picture of its own; "
+                "pass rows to see it there."
+            )
+        axes = [column.grid(SURFACE) for column in columns]
+        values = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+        coded = np.zeros((len(values), self.schema.width))
+        for i, (place, column) in enumerate(zip(part.columns, columns, strict=True)):
+            coded[:, place] = column.encode(values[:, i])[:, 0]
+        return "surface", values, coded
+
+    def _at_rows(self, part: Part, table: Any) -> tuple[str, Any]:
+        """Kind of a part, and the values that it has in a table."""
+        starts, columns = self._starts(), self.columns_of(part)
+        names = list(self.schema.names)
+        if len(columns) > 1:
+            values = np.stack([table.numbers(names.index(c.name)) for c in columns], axis=1)
+            return "surface", values
+        column, i = columns[0], names.index(columns[0].name)
+        if isinstance(column, Category):
+            return "category", table.labels(i)
+        kind = "numeric" if part.columns[0] == starts[column.name] else "missing"
+        return kind, table.numbers(i)
+
+    def _starts(self) -> dict[str, int]:
+        """The first coded column of every column."""
+        starts, start = {}, 0
+        for column in self.schema.columns:
+            starts[column.name] = start
+            start += column.width
+        return starts
+
+    def _column(self, coded: int) -> Any:
+        """The column that a coded one belongs to."""
+        starts = self._starts()
+        return next(c for c in self.schema.columns if starts[c.name] <= coded < starts[c.name] + c.width)
+
+    def rows_of_summary(self, output: int = 0) -> list[dict[str, Any]]:
+        """Every term: kind, lengthscale and standard deviation in the user's units, share of the variance of f."""
+        o = self.outputs[output]
+        variances = {p: o.centre.variances[p] for p, _, _ in self.parts(output)}
+        total = float(sum(variances.values())) or 1.0
+        rows = []
+        for p, name, part in self.parts(output):
+            kernels = list(part.kernel.factors) if isinstance(part.kernel, Separable) else [part.kernel]
+            columns = self.columns_of(part)
+            lengthscales = {}
+            if not isinstance(part.features, Levels):
+                lengthscales = {c.name: float(k.lengthscale) * c.size for c, k in zip(columns, kernels, strict=True)}
+            prior = float(np.ravel(part.variances(np.zeros((1, self.schema.width))))[0])
+            rows.append(
+                {
+                    "term": name,
+                    "features": _features_in_words(part.features),
+                    "lengthscales": lengthscales,
+                    "std": o.outcome.scale * np.sqrt(prior),
+                    "share": float(variances[p]) / total,
+                }
+            )
+        return rows
+
+
+def _rows_at_once(q: Posterior) -> int:
+    return LONG_BLOCK_ROWS if can_be_fast(q.terms) else BLOCK_ROWS
+
+
+def _features_in_words(features: Any) -> str:
+    if isinstance(features, Levels):
+        return f"{features.n_levels} level{'s' * (features.n_levels != 1)}"
+    if isinstance(features, Kronecker):
+        return " × ".join(str(f.n_harmonics) for f in features.factors) + " harmonics"
+    if hasattr(features, "n_harmonics"):
+        return f"{features.n_harmonics} harmonics"
+    return f"{len(features.locations)} points"

@@ -1,0 +1,361 @@
+"""Tables in files of any size: CSV, TSV, Parquet, Arrow, gzip of these, folders and globs of many, standard input.
+
+Files are read with pyarrow a batch at a time, in order, and only the columns that are asked for. Whatever is wrong with
+one is an error that names it.
+"""
+
+import contextlib
+import glob
+import gzip
+import os
+import stat
+import sys
+import weakref
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from odvff.errors import FileError, InputError
+from odvff.tables.csv_file import CsvFile, Reading, checked
+from odvff.tables.spool import spooled, why
+
+FORMATS = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
+DELIMITERS = {".tsv": "\t", ".tab": "\t"}
+STANDARD_INPUT = "-"
+STANDARD_INPUTS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+BATCH_ROWS = 2**16
+
+
+class TableFiles:
+    """Files with the same columns, as one table."""
+
+    def __init__(
+        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], reading: Reading | None = None
+    ):
+        names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        self._reading = checked(reading or Reading())
+        self._digests: dict[str, str] = {}  # of what can be read but once, by name
+        self._files = [self._opened(path) for path in _expanded(names)]
+        check_columns(self._reading.exclude, [n for file in self._files for n in file.schema.names])
+        texts = [file for file in self._files if isinstance(file, CsvFile)]
+        as_text = {name for file in texts for name in file.as_text}
+        for file in texts:
+            file.read_as_text(as_text)
+        self.schema = _common_schema(self._files, self._reading.exclude)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    @property
+    def n_files(self) -> int:
+        return len(self._files)
+
+    @property
+    def expected_rows(self) -> int | None:
+        """How many rows there are, where files say so; None where they must be read to know."""
+        rows = [file.n_rows for file in self._files]
+        return None if any(n is None for n in rows) else sum(n or 0 for n in rows)
+
+    def fingerprint(self) -> list[list[Any]]:
+        """Which files these are, and whether they have changed: names, sizes and times, or what came in."""
+        return [[file.shown, *self._mark(file.shown)] for file in self._files]
+
+    def _mark(self, shown: str) -> list[Any]:
+        if shown in self._digests:
+            return [self._digests[shown]]
+        try:
+            found = os.stat(shown)
+        except OSError as error:
+            raise FileError(f"{shown} cannot be read: {why(error)}.") from error
+        return [found.st_size, found.st_mtime_ns]
+
+    def refuse_slips(self, columns: list[str]) -> None:
+        """Columns of CSV whose text is nearly all numbers are no labels."""
+        for file in self._files:
+            slips = file.slips if isinstance(file, CsvFile) else {}
+            found = next((name for name in columns if name in slips), None)
+            if found is not None:
+                raise InputError(
+                    f"{file.shown}: column {found!r} holds numbers, and also {slips[found][:40]!r}; mend it, leave it "
+                    "empty if it is missing, name the column as categorical if its values are labels, or exclude it."
+                )
+
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """All rows in order, with these columns, a batch at a time."""
+        return (batch for batch, _ in self.placed(columns))
+
+    def placed(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, "Place"]]:
+        """The same, each with the place where it begins."""
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        for file in self._files:
+            before = 0
+            with _reading_of(file.shown):
+                for batch in file.batches(columns, self.schema):
+                    batch = batch.replace_schema_metadata().select(columns)
+                    batch = batch if batch.schema.types == schema.types else batch.cast(schema, safe=False)
+                    yield batch, Place(file.shown if self.n_files > 1 else "", before)
+                    before += batch.num_rows
+
+    def _opened(self, path: str) -> "_File":
+        shown = "standard input" if path == STANDARD_INPUT else path
+        try:
+            if path == STANDARD_INPUT:
+                path, self._digests[shown] = self._kept(sys.stdin.buffer)
+            elif not os.path.isfile(path):
+                _refuse_device(path)
+                with open(path, "rb") as stream:
+                    path, self._digests[shown] = self._kept(stream)
+            with open(path, "rb") as file:
+                start = file.read(4)
+        except FileError:
+            raise
+        except OSError as error:
+            raise FileError(f"{shown} cannot be read: {why(error)}.") from error
+        if not start:
+            raise InputError(f"{shown} is empty.")
+        zipped = start[:2] == b"\x1f\x8b"
+        suffixes = [s.lower() for s in Path(shown).suffixes if s.lower() != ".gz"]
+        suffix = suffixes[-1] if suffixes else ""
+        with _reading_of(shown):
+            if zipped and FORMATS.get(suffix, "csv") != "csv":  # these are read from their end
+                with gzip.open(path) as unzipped:
+                    (path, _), zipped = self._kept(unzipped), False
+                with open(path, "rb") as file:
+                    start = file.read(4)
+            kind = MAGIC.get(start, "csv")
+            if kind == "csv" and FORMATS.get(suffix, "csv") != "csv":
+                raise FileError(f"{shown} is no {suffix[1:]} file, or a damaged one: it does not begin as one.")
+            if kind == "parquet":
+                return _ParquetFile(path, shown)
+            if kind == "arrow":
+                return _ArrowFile(path, shown)
+            return CsvFile(path, shown, zipped, self._reading, DELIMITERS.get(suffix))
+
+    def _kept(self, stream: Any) -> tuple[str, str]:
+        """The path of a temporary file with the content of a stream, there as long as this object, and its SHA-256."""
+        spool, path, digest = spooled(stream)
+        weakref.finalize(self, spool.close)
+        return path, digest
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a batch begins."""
+
+    file: str  # empty if there is but one
+    before: int  # rows of the file
+
+    def row(self, i: int) -> str:
+        """A row of the batch for people, who count from 1 and without the header."""
+        return f"row {self.before + i + 1:,}" + (f" of {self.file}" if self.file else "")
+
+
+def _refuse_device(path: str) -> None:
+    """Devices have no end, but for the one that is standard input."""
+    if stat.S_ISCHR(os.stat(path).st_mode) and path not in STANDARD_INPUTS:
+        raise InputError(f"{path} is a device, which holds no table; give a file, or - for standard input.")
+
+
+class _File(Protocol):
+    """A file with rows."""
+
+    path: str
+    shown: str  # its name for people
+    schema: pa.Schema
+    n_rows: int | None  # if it says so
+
+    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """All rows with these columns, which have the types of the schema."""
+        ...
+
+
+class _ParquetFile:
+    def __init__(self, path: str, shown: str):
+        self.path, self.shown = path, shown
+        with parquet.ParquetFile(path) as file:
+            self.schema, self.n_rows = file.schema_arrow.remove_metadata(), file.metadata.num_rows
+
+    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        # not buffered ahead: a file may be one group of rows, larger than memory
+        with parquet.ParquetFile(self.path, pre_buffer=False) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+
+
+class _ArrowFile:
+    n_rows: int | None = None
+
+    def __init__(self, path: str, shown: str):
+        self.path, self.shown = path, shown
+        with pa.memory_map(path) as source:
+            self.schema = pa.ipc.open_file(source).schema.remove_metadata()
+
+    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(self.path) as source:
+            wanted = sorted(self.schema.get_field_index(name) for name in columns)  # others are not decompressed
+            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=wanted))
+            for i in range(file.num_record_batches):
+                batch = file.get_batch(i)
+                for start in range(0, batch.num_rows, BATCH_ROWS):
+                    yield batch.slice(start, BATCH_ROWS)
+
+
+@contextlib.contextmanager
+def _reading_of(shown: str) -> Iterator[None]:
+    """Errors of pyarrow as one of ours, which names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error) as error:
+        if isinstance(error, FileError):
+            raise
+        if "Empty CSV" in str(error):
+            raise InputError(f"{shown} is empty.") from error
+        raise FileError(f"{shown} cannot be read, it may be damaged or cut off: {why(error)}.") from error
+
+
+def _expanded(paths: list[Any]) -> list[str]:
+    """Every file that is meant, in order."""
+    found: list[str] = []
+    for path in map(str, paths):
+        if path == STANDARD_INPUT:
+            found.append(path)
+        elif os.path.isdir(path):
+            inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file() and _is_table(p.relative_to(path)))
+            if not inside:
+                raise InputError(f"the folder {path} holds no table; files are known by {', '.join(FORMATS)}.")
+            found += inside
+        elif os.path.exists(path):
+            found.append(path)
+        elif glob.has_magic(path):
+            matching = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+            if not matching:
+                raise FileError(f"no file matches {path}.")
+            found += matching
+        else:
+            folder = Path(path).parent
+            near = get_close_matches(Path(path).name, [p.name for p in folder.iterdir()] if folder.is_dir() else [], 1)
+            raise FileError(f"{path} does not exist" + (f"; did you mean {folder / near[0]}?" if near else "."))
+    if found.count(STANDARD_INPUT) > 1:
+        raise InputError("standard input can be read but once.")
+    seen: set[str] = set()
+    for path in found:
+        if (real := os.path.realpath(path)) in seen:
+            raise InputError(f"{path} is given twice, and its rows would count twice; give it once.")
+        seen.add(real)
+    return found
+
+
+def _is_table(path: Path) -> bool:
+    """Is this a file with a table, and none that is hidden or that a program keeps notes in?"""
+    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    return bool(suffixes) and suffixes[-1] in FORMATS and not any(part[0] in "._" for part in path.parts)
+
+
+def check_columns(wanted: Iterable[str], names: list[str]) -> None:
+    """Are there all of these columns?"""
+    there = set(names)
+    for name in wanted:
+        if name not in there:
+            check_column(name, names)
+
+
+def check_column(name: str, names: list[str]) -> None:
+    """Is there such a column? If not, which one may be meant?"""
+    if name not in names:
+        near = get_close_matches(name, names, 1, 0.5) or [n for n in names if n.lower() == name.lower()]
+        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}."
+        raise InputError(f"there is no column {name!r}; {meant}")
+
+
+def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
+    """The columns that all files have, but for those excluded; an error if they differ in names or kinds."""
+    first = files[0]
+    for file in files:
+        counts = Counter(name for name in file.schema.names if name not in exclude)
+        twice = next((name for name, n in counts.items() if n > 1), None)
+        if twice is not None:
+            raise InputError(f"{file.shown} has two columns called {twice!r}; rename one of them.")
+    types = {f.name: _plain_type(f.type) for f in first.schema if f.name not in exclude}
+    for file in files[1:]:
+        names = dict.fromkeys(name for name in file.schema.names if name not in exclude)
+        apart = [(f"lacks {n!r}", n) for n in types if n not in names] + [
+            (f"has {n!r} besides", n) for n in names if n not in types
+        ]
+        if apart:
+            raise InputError(
+                f"the files have different columns: {file.shown} {apart[0][0]}, unlike {first.shown}; make them "
+                "alike, or exclude the column."
+            )
+        for name in types:
+            types[name] = _common_type(
+                name, types[name], _plain_type(file.schema.field(name).type), first.shown, file.shown
+            )
+    # nothing at all may be followed by numbers
+    return pa.schema([(name, pa.float64() if pa.types.is_null(t) else t) for name, t in types.items()])
+
+
+def is_number(t: pa.DataType) -> bool:
+    """Does a column of this type hold numbers, or nothing at all?"""
+    return bool(pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) or pa.types.is_null(t))
+
+
+def check_usable(name: str, t: pa.DataType) -> None:
+    """Is this a type of single values, which can be numbers or labels?"""
+    if pa.types.is_nested(t) or _is_binary(t):
+        raise InputError(
+            f"column {name!r} holds {t}, which is neither numbers nor labels; exclude it, or spread it over columns of "
+            "their own."
+        )
+
+
+def _is_binary(t: pa.DataType) -> bool:
+    return any(
+        is_one(t)
+        for is_one in (
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+            pa.types.is_binary_view,
+        )
+    )
+
+
+def _plain_type(t: pa.DataType) -> pa.DataType:
+    """The type that a column is read as: views of text have few functions in pyarrow, and text has all."""
+    return pa.string() if pa.types.is_string_view(t) else t
+
+
+def _common_type(name: str, first: pa.DataType, other: pa.DataType, a: str, b: str) -> pa.DataType:
+    def is_text(t: pa.DataType) -> bool:
+        return bool(pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_dictionary(t))
+
+    if first == other:
+        return first
+    if pa.types.is_null(first) or pa.types.is_null(other):
+        return other if pa.types.is_null(first) else first
+    if is_number(first) and is_number(other):
+        return pa.float64()
+    if is_text(first) and is_text(other):
+        return pa.string()
+    raise InputError(
+        f"the files have different types: column {name!r} is {first} in {a} and {other} in {b}; make them alike, or "
+        "exclude the column."
+    )
