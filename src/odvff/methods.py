@@ -27,7 +27,7 @@ from odvff.inference import Fit, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
-from odvff.rows import MemoryRows, RowSource
+from odvff.rows import SAMPLE_ROWS, MemoryRows, RowSource
 from odvff.search import add_inducing, choose_harmonics, greedy_points, kmeans_points
 from odvff.search.harmonics import ALL_ROWS, adjust_harmonics
 from odvff.search.pairs import LADDER, Interactions, Pair, choose_pairs
@@ -56,7 +56,7 @@ GAUSSIAN = ("collapsed", "exact", "stochastic")
 OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
 START_ROWS, START_HARMONICS = 2000, 12
-PROBE_ROWS = 40_000
+PROBE_ROWS = SAMPLE_ROWS
 PAIR_ROWS = 20_000
 MOST_PAIRS = 6  # that are looked for if nobody says how many
 WORTH = 1e-3  # nats a row that points must bring if nobody asked for them

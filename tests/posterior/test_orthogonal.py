@@ -167,6 +167,23 @@ def test_the_families_of_cheng_and_boots_are_special_cases(method, seed):
     assert np.isclose(decoupled.kl(), same.kl(), rtol=1e-6)
 
 
+def test_a_diagonal_root_is_one_in_every_family():
+    """Given as its diagonal it is the prior here, whose variance is 1."""
+    terms = Sum.of([Term(Matern(1.5, 0.2), Fourier(5, (0, 1)))])
+    n, X, gamma = terms.Kuu().size, [[0.3], [0.9]], [[0.5]]
+    for root in (np.ones(n), np.ones(n).tolist(), np.eye(n)):
+        hybrid = Hybrid(terms, np.zeros(n), root, gamma, [0.0])
+        assert np.allclose(hybrid.predict(X)[1], 1)
+        assert np.isclose(hybrid.kl(), 0)
+    spread = np.linspace(0.5, 2, n)
+    hybrid, same = (
+        Hybrid(terms, np.ones(n), spread, gamma, [0.7]),
+        Hybrid(terms, np.ones(n), np.diag(spread), gamma, [0.7]),
+    )
+    assert np.array_equal(hybrid.predict(X), same.predict(X))
+    assert hybrid.kl() == same.kl()
+
+
 def random_features(rng, i, length):
     """Features and kernel for one configuration: Fourier, points with near-duplicates, or a separable pair."""
     kernels = [

@@ -10,9 +10,10 @@ import pytest
 
 from odvff import ODVFFClassifier, ODVFFRegressor
 from odvff.errors import InputError
+from odvff.rows import SAMPLE_ROWS
 from odvff.tables import FileSource, TableFiles
 from odvff.tables.csv_file import Reading
-from odvff.tables.file_source import SAMPLE_ROWS, ahead, row_hashes
+from odvff.tables.file_source import ahead, row_hashes
 
 
 def make_table(n, seed=3):
@@ -78,6 +79,10 @@ def test_samples_are_fair_and_always_the_same(written):
     assert abs(rows.numbers(0).mean() - 0.5) < 0.01
     assert set(few.numbers(0)) <= set(rows.numbers(0))
     assert np.array_equal(source.sample(1000)[1], FileSource(written(table), "y").sample(1000)[1])
+    little = FileSource(written(table), "y", sample_rows=1000)
+    assert np.array_equal(source.sample(1000)[1], little.sample(1000)[1])
+    with pytest.raises(InputError, match=r"this source keeps 1,000 rows for samples, and one of 1,001 was asked for"):
+        little.sample(1001)
 
 
 def test_held_out_rows_are_the_same_in_any_order_and_format(written):

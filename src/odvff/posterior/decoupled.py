@@ -71,14 +71,16 @@ class Hybrid:
 
     terms: Sum
     mean: Array  # m, (|β|,)
-    root: Array  # R, triangular
+    root: Array  # R, triangular; a diagonal one may be given as its diagonal
     gamma: Array
     a_gamma: Array
 
     def __post_init__(self) -> None:
         # the checks are those of the posterior that this is a special case of
         q = Posterior(self.terms, self.mean, self.root, self.gamma, self.a_gamma)
-        for name, value in (("terms", q.terms), ("mean", q.mean_u), ("gamma", q.gamma), ("a_gamma", q.a_gamma)):
+        root = namespace(q.root).diag(q.root) if q.root.ndim == 1 else q.root
+        own = {"terms": q.terms, "mean": q.mean_u, "root": root, "gamma": q.gamma, "a_gamma": q.a_gamma}
+        for name, value in own.items():
             object.__setattr__(self, name, value)
 
     def predict(self, X: Array) -> tuple[Array, Array]:

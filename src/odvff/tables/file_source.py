@@ -17,13 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odvff.errors import InputError
-from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
+from odvff.rows import CHUNK_ROWS, SAMPLE_ROWS, key_generator, smallest_keys
 from odvff.tables.files import Place, TableFiles, check_columns, check_usable, is_number
 from odvff.tables.table import FrameTable
 
 Rows = tuple[FrameTable, Any, Any]  # a table, the target of every row, and weights or None
 
-SAMPLE_ROWS = 40_000
 TEXT_LEVELS = 200
 AHEAD = 1
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -41,6 +40,7 @@ class FileSource:
     holdout : the share of rows that are kept apart, for `held_out`.
     strict : refuse missing and infinite targets instead of leaving them out.
     seed : of samples.
+    sample_rows : how many rows samples may have; so many are kept in memory.
     """
 
     text_levels = TEXT_LEVELS
@@ -56,6 +56,7 @@ class FileSource:
         holdout: float = 0.0,
         strict: bool = False,
         seed: int = 0,
+        sample_rows: int = SAMPLE_ROWS,
     ):
         self.target, self._files, self._labels, self._strict, self._seed = target, files, labels, strict, seed
         check_columns([target, *(features or ()), *([weights] if weights else ())], files.names)
@@ -78,6 +79,7 @@ class FileSource:
                 f"the target {target!r} holds dates or times ({kind}), which are no numbers and no classes; turn it "
                 "into some, such as days since the first one."
             )
+        self._sample_rows = sample_rows
         self.dropped = 0  # rows without a target, after the first pass
         self.n_held = 0
         self._n_rows: int | None = None
@@ -100,7 +102,7 @@ class FileSource:
 
     def chunks(self, start: int = 0) -> Iterator[Rows]:
         first_time = self._n_rows is None
-        keeper = _SampleKeeper(self._seed)
+        keeper = _SampleKeeper(self._seed, self._sample_rows)
         done = 0
         for i, table in enumerate(ahead(self._cut(held=False, count=first_time))):
             if first_time:
@@ -123,8 +125,11 @@ class FileSource:
             return self.everything()
         assert self._sample is not None
         assert self._sample.rows is not None
-        if n_rows > SAMPLE_ROWS:
-            raise InputError(f"samples of files have up to {SAMPLE_ROWS:,} rows, got {n_rows:,}.")
+        if n_rows > self._sample_rows:
+            raise InputError(
+                f"this source keeps {self._sample_rows:,} rows for samples, and one of {n_rows:,} was asked for; make "
+                f"it with sample_rows={n_rows}."
+            )
         # the keys of the rows in the sample are the smallest of all, in order
         return self._labelled(self._sample.rows.take(smallest_keys(self._sample.keys, n_rows)), 0)
 
@@ -214,18 +219,18 @@ TARGET_REMEDY = "say --task classification if it holds classes"
 class _SampleKeeper:
     """The rows with the smallest random numbers, as `MemorySource` draws them."""
 
-    def __init__(self, seed: int):
-        self._rng = key_generator(seed)
+    def __init__(self, seed: int, n_rows: int):
+        self._rng, self._n_rows = key_generator(seed), n_rows
         self.rows: pa.Table | None = None
         self.keys = np.zeros(0)
 
     def add(self, table: pa.Table) -> None:
         keys = self._rng.random(table.num_rows)
-        keep = smallest_keys(keys, SAMPLE_ROWS)
+        keep = smallest_keys(keys, self._n_rows)
         rows, keys = table.take(keep), keys[keep]
         if self.rows is not None:
             rows, keys = pa.concat_tables([self.rows, rows]), np.concatenate([self.keys, keys])
-            keep = smallest_keys(keys, SAMPLE_ROWS)
+            keep = smallest_keys(keys, self._n_rows)
             rows, keys = rows.take(keep), keys[keep]
         self.rows, self.keys = rows.combine_chunks(), keys
 
