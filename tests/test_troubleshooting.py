@@ -33,6 +33,11 @@ def spoken(node: ast.expr) -> str:
         return "".join(spoken(part) for part in node.values)
     if isinstance(node, ast.BinOp):
         return spoken(node.left) + spoken(node.right)
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Argument":
+        return "=".join(
+            repr(ast.literal_eval(v)) if i and isinstance(v, ast.Constant) else spoken(v)
+            for i, v in enumerate(node.args)
+        )
     return "…"
 
 
@@ -52,7 +57,7 @@ def messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args:
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if name in RAISED | WARNED and (begins := beginning(spoken(node.args[0]))):
+            if name in RAISED | WARNED and (begins := beginning("".join(map(spoken, node.args)))):
                 yield node.lineno, begins
 
 
@@ -63,6 +68,10 @@ def as_text(markdown: str) -> str:
 def test_beginnings():
     source = 'raise InputError(f"column {name!r} has {n} rows, " "too many of them.")\nwarnings.warn("mind: " + why)'
     assert [begins for _, begins in messages(ast.parse(source))] == ["column … has … rows, too many of", "mind"]
+    source = (
+        'raise InputError(Argument("structure", "separable"), " takes ", Argument("n", n), " or ", Argument(name), ".")'
+    )
+    assert [begins for _, begins in messages(ast.parse(source))] == ["structure='separable' takes n=… or"]
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))

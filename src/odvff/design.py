@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from odvff.errors import InputError
+from odvff.errors import Argument, InputError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.terms import Sum, Term
@@ -65,8 +65,12 @@ class Design:
             terms = [Term(product, Kronecker(tuple(features)), self._columns, self._together)]
         else:
             raise InputError(
-                f"structure='separable' has Fourier features for up to 3 numeric columns, got {len(features)}; use "
-                "structure='additive', fewer columns, or method='svgp', whose points see any number."
+                Argument("structure", "separable"),
+                f" has Fourier features for up to 3 numeric columns, got {len(features)}; use ",
+                Argument("structure", "additive"),
+                ", fewer columns, or ",
+                Argument("method", "svgp"),
+                ", whose points see any number.",
             )
         return Sum((*terms, *self._level_terms(Categorical())))
 
@@ -86,14 +90,17 @@ class Design:
             for name in pair:
                 if name not in places:
                     raise InputError(
-                        f"interactions names the column {name!r}, which is not one of the numeric columns: "
+                        Argument("interactions"),
+                        f" names the column {name!r}, which is not one of the numeric columns: "
                         f"{', '.join(places) or 'there are none'}. Categories and columns left out have no joint "
-                        "effects."
+                        "effects.",
                     )
             first, second = sorted(pair, key=places.__getitem__)
             place, joint = (places[first], places[second]), _joint_name(first, second)
             if first == second or place in pairs.values():
-                raise InputError(f"interactions names {pair!r}, which is no pair or was there before; leave it out.")
+                raise InputError(
+                    Argument("interactions"), f" names {pair!r}, which is no pair or was there before; leave it out."
+                )
             if joint in self._names or joint in pairs:
                 raise InputError(f"two effects would be called {joint!r}; rename one of the columns.")
             pairs[joint] = place

@@ -1,14 +1,67 @@
 """What can go wrong, in words: every error names the thing, its value and the remedy."""
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
 import numpy as np
 
 
-class OdvffError(Exception):
+@dataclass(frozen=True)
+class Argument:
+    """An argument that a message speaks of, perhaps with a value: `max_iter`, `method='odvff'`."""
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+Spelling = Callable[[Argument], str]  # `str` is Python's; a shell has options instead
+
+
+class Message(Exception):
+    """Made of pieces, words and arguments, so that whoever shows it can spell arguments as its readers know them.
+
+    >>> str(InputError(Argument("batch_size"), " must be positive, got 0."))
+    'batch_size must be positive, got 0.'
+    """
+
+    def __str__(self) -> str:
+        return self.spelled(str)
+
+    def spelled(self, spelling: Spelling) -> str:
+        """The text, with its arguments spelled so."""
+        return "".join(spelling(piece) if isinstance(piece, Argument) else str(piece) for piece in self.args)
+
+    def renamed(self, names: dict[str, str]) -> Self:
+        """The same message to somebody who knows some arguments by other names."""
+        pieces = (replace(p, name=names.get(p.name, p.name)) if isinstance(p, Argument) else p for p in self.args)
+        return type(self)(*pieces)
+
+
+class OdvffError(Message):
     """Base of all errors that the package raises on purpose."""
 
 
 class InputError(OdvffError, ValueError):
     """An argument has a value that cannot be used."""
+
+
+def gathered(checks: Iterable[Callable[[], object]]) -> None:
+    """Make all these checks; whatever is wrong comes as one message."""
+    found = []
+    for check in checks:
+        try:
+            check()
+        except InputError as error:
+            found.append(error)
+    if len(found) > 1:
+        pieces = [piece for error in found for piece in ("\n- ", *error.args)]
+        raise InputError(f"{len(found)} arguments cannot be used so:", *pieces)
+    if found:
+        raise found[0]
 
 
 class KernelError(OdvffError, TypeError):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odvff.design import Design, NumericPart
-from odvff.errors import InputError
+from odvff.errors import Argument, InputError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.inference import Fit, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
@@ -205,7 +205,11 @@ def check_method(method: str, inference: str, *, gaussian: bool) -> str:
     inference = fitting[0] if inference == "auto" else inference
     if inference not in fitting:
         noise = "" if gaussian else " for this likelihood"
-        raise InputError(f"{method} is fitted by {' or '.join(fitting)} inference{noise}, got inference={inference!r}.")
+        raise InputError(
+            f"{method} is fitted by {' or '.join(fitting)} inference{noise}, got ",
+            Argument("inference", inference),
+            ".",
+        )
     return inference
 
 
@@ -336,7 +340,11 @@ class _Problem:
         fitted, self._noise = self.start()
         columns = [part.column for part in self.design.numeric]
         if not columns:
-            raise InputError("inducing points need numeric columns, and there is none; use method='odvff' or 'vff'.")
+            raise InputError(
+                "inducing points need numeric columns, and there is none; use ",
+                Argument("method", "odvff"),
+                " or 'vff'.",
+            )
         X = self.rows.sample(PROBE_ROWS)[0][:, columns]
         Z = kmeans_points(X, self.options.n_beta, seed=self.options.seed)
         return self.design.point_terms(Z, fitted, JITTER)
@@ -415,8 +423,9 @@ class _Problem:
         if gamma:
             if self.options.n_gamma not in ("auto", 0):
                 raise InputError(
-                    f"{self.options.n_gamma} inducing points for the mean were asked for, and sites have none; use "
-                    "inference='stochastic', or leave the number to 'auto'."
+                    f"{self.options.n_gamma} inducing points for the mean were asked for, and sites have none; use ",
+                    Argument("inference", "stochastic"),
+                    ", or leave the number to 'auto'.",
                 )
             report.append("no inducing points: sites need none")
         rounds = self.options.max_iter
@@ -499,18 +508,23 @@ class _Problem:
             n = self.rows.n_rows
             raise InputError(
                 f"exact inference with {n} rows needs {8e-9 * n**2:.1f} GB and cubic time; it is allowed up to "
-                f"{EXACT_ROWS} rows. Use method='odvff', or a sample of the rows."
+                f"{EXACT_ROWS} rows. Use ",
+                Argument("method", "odvff"),
+                ", or a sample of the rows.",
             )
         if self.design.levels:
             raise InputError(
-                f"method 'exact' is for numeric columns, and {self.design.levels[0].name!r} has levels; use "
-                "method='odvff', in which levels are exact, or leave the column out."
+                f"method 'exact' is for numeric columns, and {self.design.levels[0].name!r} has levels; use ",
+                Argument("method", "odvff"),
+                ", in which levels are exact, or leave the column out.",
             )
         from odvff.inference.exact import fit_exact
 
         X, y, weights = self.rows.everything()
         if weights is not None:
-            raise InputError("method 'exact' takes no weights; repeat the rows, or use method='odvff'.")
+            raise InputError(
+                "method 'exact' takes no weights; repeat the rows, or use ", Argument("method", "odvff"), "."
+            )
         fitted, noise = self.start()
         (term,) = self.design.point_terms(X[:1], fitted, JITTER)
         kernel, noise, losses = fit_exact(term.kernel, noise, X, y, self.options.max_iter)

@@ -2,29 +2,35 @@
 
 import json
 import os
-import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:  # help comes at once
+    from odvff.errors import Argument
 
 BUG, DATA, FILE, NUMERICAL, INTERRUPTED, PIPE, TERMINATED = 1, 3, 4, 5, 130, 141, 143
 # the options of the command line for the arguments of Python that messages speak of
 OPTIONS = {
-    r"\b(method|inference|likelihood|structure)='([\w-]+)'": r"--\1 \2",
-    r"\bcategorical=\[(['\"])(.*?)\1\]": r"--categorical \2",
-    r"`categorical`": "--categorical",
-    r"`?\bmax_iter\b`?": "--max-iter",
-    r"\bn_harmonics\b": "--harmonics",
-    r"\bn_inducing\b": "--inducing",
-    r"(?<!-)\binteractions\b(?= (must|names)|=)": "--interactions",
-    r"\brandom_state\b": "--seed",
-    r"\b(--[\w-]+)='?(\w+)'?": r"\1 \2",
+    "categorical": "--categorical",
+    "inference": "--inference",
+    "interactions": "--interactions",
+    "likelihood": "--likelihood",
+    "max_iter": "--max-iter",
+    "method": "--method",
+    "n_harmonics": "--harmonics",
+    "n_inducing": "--inducing",
+    "random_state": "--seed",
+    "smoothness": "--smoothness",
+    "structure": "--structure",
 }
+CONTROLS = {code: repr(chr(code))[1:-1] for code in [*range(9), *range(11, 32), 127]}  # but tabs and ends of lines
 CODES = """
 Exit codes: 0 done; 1 a bug; 2 wrong usage; 3 the data cannot be used so; 4 a file cannot be read or written;
 5 the numbers made no model; 130 interrupted; 143 terminated.
@@ -54,29 +60,36 @@ def reported(as_json: bool = False) -> Iterator[None]:
         if os.environ.get("ODVFF_DEBUG"):
             traceback.print_exc()
         code, message = _explained(error)
-        message = in_shell_words(message)
+        message = shown(message)
         _say(f"error: {message}")
         if as_json:
             print(json.dumps({"error": message, "code": code}, ensure_ascii=False), flush=True)
         raise typer.Exit(code) from error
 
 
-def in_shell_words(text: str) -> str:
-    """A message as someone in a shell can follow it, and that a terminal shows as it is."""
-    for pattern, option in OPTIONS.items():
-        text = re.sub(pattern, option, text)
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: repr(found[0])[1:-1], text)
+def as_option(argument: "Argument") -> str:
+    """An argument of Python as someone in a shell knows it, if there is an option for it."""
+    option = OPTIONS.get(argument.name)
+    if option is None:
+        return str(argument)
+    values = argument.value if isinstance(argument.value, list | tuple) else [argument.value]
+    return option if argument.value is None else f"{option} {','.join(map(str, values))}"
+
+
+def shown(text: str) -> str:
+    """A text that does nothing to a terminal but to be there."""
+    return text.translate(CONTROLS)
 
 
 def _explained(error: Exception) -> tuple[int, str]:
     from odvff.errors import FileError, InputError, KernelError, OdvffError
 
     if isinstance(error, FileError):
-        return FILE, str(error)
+        return FILE, error.spelled(as_option)
     if isinstance(error, InputError | KernelError):
-        return DATA, str(error)
+        return DATA, error.spelled(as_option)
     if isinstance(error, OdvffError):
-        return NUMERICAL, str(error)
+        return NUMERICAL, error.spelled(as_option)
     if isinstance(error, MemoryError):
         return NUMERICAL, "the memory is not enough; try fewer harmonics (--harmonics 8) or columns (--exclude)."
     if isinstance(error, OSError):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import odvff
+from odvff.cli.failures import as_option
 from odvff.cli.places import check_output
 from odvff.cli.quality import measure, quality_text, warn_of_rows
 from odvff.cli.terminal import Terminal, table
@@ -247,7 +248,7 @@ def _journal(place: Path, files: list[list[Any]], options: FitOptions, task: str
 
 
 def _tell(estimator: Any, place: Path, source: FileSource, terminal: Terminal) -> None:
-    summary = summarise(estimator.model_, type(estimator).__name__)
+    summary = summarise(estimator.model_, type(estimator).__name__, as_option)
     evaluation = getattr(estimator, "evaluation_", None)
     result = {
         "model": str(place),

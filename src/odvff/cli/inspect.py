@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from odvff import load
+from odvff.cli.failures import as_option
 from odvff.cli.quality import quality_text
 from odvff.cli.terminal import Terminal, table
 from odvff.model.file import inspect
@@ -15,7 +16,7 @@ def inspect_model(path: Path, terminal: Terminal) -> None:
     """Show the columns, the terms and how the model was made."""
     estimator, header = load(path), inspect(path)
     model = estimator.model_
-    summary = summarise(model, type(estimator).__name__)
+    summary = summarise(model, type(estimator).__name__, as_option)
     facts = {
         "file": f"{path} ({path.stat().st_size / 1e3:,.0f} kB)",
         "estimator": type(estimator).__name__,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from odvff.cli.failures import in_shell_words
+from odvff.cli.failures import as_option, shown
 from odvff.support.progress import Progress, Step, silent
 
 PATIENCE, LINES_EVERY = 2.0, 2.0  # seconds before anything is shown, and between two plain lines
@@ -24,11 +24,11 @@ class Terminal:
     def say(self, text: str) -> None:
         """Something on the way."""
         if not self._quiet:
-            print(in_shell_words(text), file=sys.stderr, flush=True)
+            print(shown(text), file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
         """Something a person should know; machines find it in the result."""
-        text = in_shell_words(text)
+        text = shown(text)
         if text not in self.warnings:
             self.warnings.append(text)
             self.say(f"warning: {text}")
@@ -38,15 +38,17 @@ class Terminal:
         if self.as_json:
             print(json.dumps({**result, "warnings": self.warnings}, ensure_ascii=False, default=_plain), flush=True)
         else:
-            print(in_shell_words(text), flush=True)
+            print(shown(text), flush=True)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
         """Tells how work goes on: a bar, or lines where there is no terminal. Python's warnings are ours meanwhile."""
+        from odvff.errors import Message  # NumPy comes with it
+
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            warnings.showwarning = lambda message, category, *_: (
-                self.warn(str(message)) if category.__module__.startswith("odvff") else None
+            warnings.showwarning = lambda message, *_: (
+                self.warn(message.spelled(as_option)) if isinstance(message, Message) else None
             )
             if self._quiet:
                 yield silent

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.errors import InputError
+from odvff.errors import Argument, InputError
 
 LARGEST = 1e300  # beyond, differences leave float64
 QUARTILES, NORMAL_QUARTILES = (0.25, 0.5, 0.75), 1.3489795003921634
@@ -37,7 +37,9 @@ class TargetMoments:
         if self._counts and ((y < 0) | (y != np.floor(y))).any():
             i = int(np.argmax((y < 0) | (y != np.floor(y))))
             raise InputError(
-                f"y has {y[i]:g} in row {self._n_rows + i}; for likelihood='poisson' it must be counts: 0, 1, 2, …"
+                f"y has {y[i]:g} in row {self._n_rows + i}; for ",
+                Argument("likelihood", "poisson"),
+                " it must be counts: 0, 1, 2, …",
             )
         if len(y) == 0:
             return

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from odvff.errors import Spelling
 from odvff.model.model import Model
 
 COLUMNS = ("term", "features", "lengthscale", "prior std", "share")
@@ -45,8 +46,8 @@ class Summary:
         return "<div class='odvff-summary'>" + "".join(parts) + "</div>"
 
 
-def summarise(model: Model, title: str) -> Summary:
-    """The summary of a model."""
+def summarise(model: Model, title: str, spelling: Spelling = str) -> Summary:
+    """The summary of a model; its notes spell arguments so."""
     first = model.outputs[0]
     facts = {
         "method": f"{model.method}, {model.inference} inference",
@@ -67,7 +68,7 @@ def summarise(model: Model, title: str) -> Summary:
         heading = "" if len(model.outputs) == 1 else f"class {output.label!r}"
         rows = sorted(model.rows_of_summary(i), key=lambda row: -row["share"])
         tables[heading] = [_cells(row) for row in rows]
-    notes = [*model.schema.notes(), *dict.fromkeys(line for o in model.outputs for line in o.report)]
+    notes = [*model.schema.notes(spelling), *dict.fromkeys(line for o in model.outputs for line in o.report)]
     return Summary(title, facts, tables, tuple(notes))
 
 

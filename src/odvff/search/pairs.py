@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.errors import InputError
+from odvff.errors import Argument, InputError
 from odvff.inference.collapsed.fit import Fit, fit_quietly
 from odvff.search.harmonics import GAIN, most_harmonics
 from odvff.statistics import collect
@@ -66,8 +66,9 @@ def choose_pairs(
     number = len(pairs) if most is None else min(most, len(pairs))
     if number > MOST_NUMBER:
         raise InputError(
-            f"interactions asks for {number} joint effects, and a thousand features do for {MOST_NUMBER} of them; "
-            "name fewer, or give a smaller number to have the strongest found."
+            Argument("interactions"),
+            f" asks for {number} joint effects, and a thousand features do for {MOST_NUMBER} of them; name fewer, or "
+            "give a smaller number to have the strongest found.",
         )
     ladder = (min(ladder[0], most_harmonics(MOST_FEATURES / max(number, 1), 2)), *ladder[1:])
     enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in pairs for c in pair}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.errors import InputError
+from odvff.errors import Argument, InputError
 from odvff.support.arrays import Array, asarray, is_traced
 
 
@@ -36,12 +36,12 @@ def positive(value: Any, name: str, remedy: str = "give a positive, finite numbe
     """The scalar, checked; a Python float unless it is being traced."""
     array = numbers(value, name)
     if array.shape not in ((), (1,)):
-        raise InputError(f"{name} must be a single number, got shape {array.shape}; {remedy}.")
+        raise InputError(Argument(name), f" must be a single number, got shape {array.shape}; {remedy}.")
     array = array.reshape(())
     if is_traced(array):
         return array
     if not (np.isfinite(array) and array > 0):
-        raise InputError(f"{name} must be positive and finite, got {float(array)!r}; {remedy}.")
+        raise InputError(Argument(name), f" must be positive and finite, got {float(array)!r}; {remedy}.")
     return float(array)
 
 
@@ -49,7 +49,7 @@ def whole(value: Any, name: str, *, at_least: int, remedy: str) -> int:
     """A whole number that is not too small."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
         value = value.item() if isinstance(value, np.generic) else value  # as people write it
-        raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}; {remedy}.")
+        raise InputError(Argument(name), f" must be a whole number of at least {at_least}, got {value!r}; {remedy}.")
     return int(value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from odvff.design import Design, LevelsPart, NumericPart
-from odvff.errors import FileError, InputError
+from odvff.errors import Argument, FileError, InputError, Spelling
 from odvff.rows import key_generator, smallest_keys
 from odvff.tables.columns import (
     PLAIN_NUMBER,
@@ -131,15 +131,15 @@ class Schema:
             raise FileError("two columns in the file have one name.")
         return cls(columns, words.get("intercept") is True)
 
-    def notes(self) -> list[str]:
-        """What a person may want to change."""
+    def notes(self, spelling: Spelling = str) -> list[str]:
+        """What a person may want to change, with arguments spelled so."""
         few = [c for c in self.columns if isinstance(c, Numeric) and c.whole_values > 2]
         notes = []
         if few:
             names = ", ".join(f"{c.name} ({c.whole_values})" for c in few)
             notes.append(
-                f"whole numbers with few different values: {names}; name them in `categorical` to give each value an "
-                "effect of its own"
+                f"whole numbers with few different values: {names}; name them in `{spelling(Argument('categorical'))}` "
+                "to give each value an effect of its own"
             )
         notes += [
             f"{c.name} is taken as constant: its values go from {c.least!r} to {c.most!r}; drop it, or subtract what "
@@ -207,8 +207,9 @@ class SchemaBuilder:
             kind = LABEL if i in chosen else table.kind(i)
             if kind == TEXT and not self._text_levels:
                 raise InputError(
-                    f"column {name!r} holds text, which is no number; if its values are categories, name it in "
-                    f"categorical=[{name!r}] or convert it to a categorical type, else drop it."
+                    f"column {name!r} holds text, which is no number; if its values are categories, name it in ",
+                    Argument("categorical", [name]),
+                    " or convert it to a categorical type, else drop it.",
                 )
             self._limits[i] = self._text_levels if kind == TEXT else MOST_LEVELS
             kind = LABEL if kind == TEXT else kind
@@ -263,7 +264,7 @@ def _chosen(categorical: Any, names: tuple[str, ...]) -> set[int]:
     if categorical is None or (isinstance(categorical, str) and categorical == "auto"):
         return set()
     if isinstance(categorical, str) or not isinstance(categorical, Iterable):
-        raise InputError(f"categorical must be 'auto' or a list of columns, got {categorical!r}.")
+        raise InputError(Argument("categorical"), f" must be 'auto' or a list of columns, got {categorical!r}.")
     return {place_of(column, names, "categorical") for column in categorical}
 
 
@@ -274,7 +275,7 @@ def place_of(column: Any, names: tuple[str, ...], argument: str) -> int:
     if isinstance(column, int | np.integer) and not isinstance(column, bool):
         return _numbered(int(column), names, argument)
     shown = column.item() if isinstance(column, np.generic) else column
-    raise InputError(f"{argument} names {shown!r}, which is no column; there are {', '.join(names[:20])}.")
+    raise InputError(Argument(argument), f" names {shown!r}, which is no column; there are {', '.join(names[:20])}.")
 
 
 def _numbered(column: int, names: tuple[str, ...], argument: str) -> int:
@@ -285,12 +286,14 @@ def _numbered(column: int, names: tuple[str, ...], argument: str) -> int:
         return places.pop()
     if places:
         raise InputError(
-            f"{argument} names {column}, which is the name of one column and the position of another, "
-            f"{names[column]!r}; give names as text: '{column}' or {names[column]!r}."
+            Argument(argument),
+            f" names {column}, which is the name of one column and the position of another, "
+            f"{names[column]!r}; give names as text: '{column}' or {names[column]!r}.",
         )
     raise InputError(
-        f"{argument} names {column}, which is neither the name nor the position of a column; there are "
-        f"{', '.join(map(repr, names[:20]))}, counted from 0."
+        Argument(argument),
+        f" names {column}, which is neither the name nor the position of a column; there are "
+        f"{', '.join(map(repr, names[:20]))}, counted from 0.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from odvff.errors import InputError
+from odvff.errors import Argument, InputError
 
 NUMBER, LABEL, TEXT = "number", "label", "text"
 DATES = (
@@ -223,7 +223,9 @@ def _kind_of_objects(series: nw.Series[Any], name: str) -> str:
     if isinstance(first, str | bool | Real) and other is not None:
         raise InputError(
             f"column {name!r} mixes {type(first).__name__} and {type(other).__name__}, such as {_shown(first)} and "
-            f"{_shown(other)}; give its values one type, or name it in categorical=[{name!r}] to take them as levels."
+            f"{_shown(other)}; give its values one type, or name it in ",
+            Argument("categorical", [name]),
+            " to take them as levels.",
         )
     remedy = "convert them to numbers or a categorical type"
     if isinstance(first, bytes):
