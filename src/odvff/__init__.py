@@ -14,10 +14,10 @@ if TYPE_CHECKING:
         PrecisionError,
     )
     from odvff.estimators import ODVFFClassifier, ODVFFRegressor
+    from odvff.estimators.saved import load
     from odvff.features import Fourier, InducingPoints, Kronecker, Levels
     from odvff.kernels import Additive, Categorical, Matern, Separable
     from odvff.likelihoods import GaussianNoise
-    from odvff.model.file import load
     from odvff.posterior import Posterior
     from odvff.terms import Sum, Term
 
@@ -35,10 +35,10 @@ _PLACES = {
         "PrecisionError",
     ),
     "odvff.estimators": ("ODVFFClassifier", "ODVFFRegressor"),
+    "odvff.estimators.saved": ("load",),
     "odvff.features": ("Fourier", "InducingPoints", "Kronecker", "Levels"),
     "odvff.kernels": ("Additive", "Categorical", "Matern", "Separable"),
     "odvff.likelihoods": ("GaussianNoise",),
-    "odvff.model.file": ("load",),
     "odvff.posterior": ("Posterior",),
     "odvff.terms": ("Sum", "Term"),
 }

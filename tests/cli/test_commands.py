@@ -110,7 +110,7 @@ def test_the_model_is_that_of_the_estimator(folder):
     model = load(folder / "y.odvff")
     assert model.model_.target == "y"
     assert list(model.feature_names_in_) == ["dose", "group"]
-    assert model.evaluation_.n_rows + model.model_.n_rows == 600
+    assert model.model_.evaluation.n_rows + model.model_.n_rows == 600
     mean = model.predict(table[["dose", "group"]].assign(group=table["group"].astype("category")))
     assert metrics.rmse(table["y"], mean) < 1.2
 

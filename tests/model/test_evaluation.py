@@ -46,7 +46,7 @@ def classes(request, rows):
 
 
 def evaluate(model, X, y, cuts=()):
-    evaluator = Evaluator(model)
+    evaluator = Evaluator(model.model_)
     for part in np.split(np.arange(len(y)), cuts):
         evaluator.add(X.iloc[part], y[part])
     return evaluator.result()
@@ -89,7 +89,7 @@ def test_counts_are_calibrated_though_they_have_no_density():
     X = rng.uniform(0, 1, (3000, 1))
     y = rng.poisson(np.exp(np.sin(6 * X[:, 0]) - 1)).astype(float)  # mostly 0 and 1
     model = ODVFFRegressor(likelihood="poisson", n_harmonics=4, max_iter=20).fit(X, y)
-    evaluator = Evaluator(model)
+    evaluator = Evaluator(model.model_)
     evaluator.add(X, y)
     found = evaluator.result()
     assert np.allclose(found.pit, 1 / PIT_BINS, atol=0.015)
@@ -153,7 +153,7 @@ def test_arrays_empty_chunks_and_constant_targets():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (200, 2))
     model = ODVFFRegressor(n_harmonics=2).fit(X, X[:, 0])
-    evaluator = Evaluator(model)
+    evaluator = Evaluator(model.model_)
     with pytest.raises(InputError, match="no rows were added"):
         evaluator.result()
     evaluator.add(X[:0], [])
@@ -162,7 +162,7 @@ def test_arrays_empty_chunks_and_constant_targets():
     assert "r2" not in found.metrics
     assert found.metrics["rmse_of_the_mean"] == 0
     signs = ODVFFClassifier(n_harmonics=2, max_iter=5).fit(X, X[:, 0] > 0.5)
-    evaluator = Evaluator(signs)
+    evaluator = Evaluator(signs.model_)
     evaluator.add(X, np.ones(200, dtype=bool))
     assert "auc" not in evaluator.result().metrics
     assert evaluator.result().labels == (False, True)
@@ -170,7 +170,7 @@ def test_arrays_empty_chunks_and_constant_targets():
 
 def test_wrong_labels_and_lengths_are_named(classes):
     model, X, y = classes
-    evaluator = Evaluator(model)
+    evaluator = Evaluator(model.model_)
     with pytest.raises(InputError, match="y has the label 'new', which was not there in training"):
         evaluator.add(X, np.where(np.arange(N) == 3, "new", y))
     with pytest.raises(InputError, match="y has the label 1, which was not there"):

@@ -28,9 +28,9 @@ def table():
 
 
 def evaluated(model, X, y):
-    evaluator = Evaluator(model)
+    evaluator = Evaluator(model.model_)
     evaluator.add(X, y)
-    return model, evaluator.result()
+    return model.model_, evaluator.result()
 
 
 def regressor(likelihood="gaussian"):

@@ -167,11 +167,11 @@ def test_what_a_regression_says(made):
         assert heading in words
     assert "30 levels, from the highest to the lowest" in words
     assert QUOTES in words
-    shares = [row["share"] for row in model.model_.rows_of_summary()]
+    shares = [row["share"] for row in model.rows_of_summary()]
     assert percent(max(shares)).replace("\N{NO-BREAK SPACE}", " ") in words
     order = re.findall(r'<h3 id="figure-\d+-title">([^<]*)</h3>', page)
     assert "onerror" in order[0]  # the sine is the strongest
-    numbers = {row["term"]: row for row in model.model_.rows_of_summary()}
+    numbers = {row["term"]: row for row in model.rows_of_summary()}
     assert number(numbers[EVIL]["lengthscales"][EVIL]) in words
 
 
@@ -215,7 +215,7 @@ def test_surfaces_show_columns_the_right_way_round():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a × b": rng.uniform(0, 1, 200), "c": rng.uniform(10, 20, 200)})
     model = ODVFFRegressor(structure="separable", n_harmonics=2).fit(X, X["a × b"])
-    surface = next(f for f in Reader(render(model)).data["figures"].values() if f["views"])
+    surface = next(f for f in Reader(render(model.model_)).data["figures"].values() if f["views"])
     mean = np.array(surface["data"][0]["z"])  # rows are y, columns are x
     assert surface["layout"]["xaxis"]["title"]["text"] == "a × b"
     assert surface["data"][0]["y"][0] > 9
@@ -227,7 +227,7 @@ def test_many_levels_and_many_columns_stay_readable():
     X = pd.DataFrame({f"x{i}": rng.uniform(0, 1, 600) for i in range(3)})
     X["id"] = pd.Categorical([f"person {i}" for i in range(600)])
     model = ODVFFRegressor(n_harmonics=2, max_iter=5).fit(X, X.x0 + rng.standard_normal(600))
-    page = render(model)
+    page = render(model.model_)
     words = Reader(page).words
     assert "The 400 strongest of 600 levels, from the highest to the lowest" in words
     assert "id has 600 levels for 600 rows: most of them were hardly seen" in words
@@ -236,7 +236,6 @@ def test_many_levels_and_many_columns_stay_readable():
 
 def test_warnings_come_from_the_evaluation(made):
     model, evaluation, _ = made("gaussian")
-    model = model.model_
 
     def said(**changes):
         levels = tuple((a, changes.get("coverage", b) if a == 0.95 else b) for a, b in evaluation.calibration)
@@ -287,7 +286,7 @@ def test_names_of_any_kind_can_be_written(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"größe \x01": rng.uniform(size=100), "$title": rng.uniform(size=100)})
     model = ODVFFRegressor(n_harmonics=2).fit(X, X["$title"])
-    write_report(tmp_path / "r.html", model, name="$policy \ud800")
+    write_report(tmp_path / "r.html", model.model_, name="$policy \ud800")
     assert "<h1>$policy ?</h1>" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 

@@ -10,6 +10,7 @@ import pyarrow.parquet
 from odvff.cli.fit import FitOptions, fitted
 from odvff.cli.terminal import Terminal, table
 from odvff.errors import FileError, InputError
+from odvff.model.model import Model
 from odvff.report import write_report
 from odvff.support.atomic import replacing
 from odvff.tables import Category
@@ -34,18 +35,20 @@ def run_demo(folder: Path, terminal: Terminal) -> None:
         pa.parquet.write_table(rows, temporary)
     terminal.say(f"{rows.num_rows:,} flights with their weather are in {data}")
     terminal.say(f"$ odvff fit {data} --target '{TARGET}' --model {model}")
-    estimator, _, _ = fitted([str(data)], FitOptions(TARGET, model), terminal)
-    linear = _linear(data, estimator)
-    write_report(report, estimator, estimator.evaluation_, name="Flights out of New York, 2013")
-    m = estimator.evaluation_.metrics
+    learned, _, _ = fitted([str(data)], FitOptions(TARGET, model), terminal)
+    evaluation = learned.evaluation
+    assert evaluation is not None  # a tenth of the rows is held out
+    linear = _linear(data, learned, evaluation.n_rows)
+    write_report(report, learned, evaluation, name="Flights out of New York, 2013")
+    m = evaluation.metrics
     compared = {"the mean": m["rmse_of_the_mean"], "a linear model": linear, "odvff": m["rmse"]}
-    shares = sorted(estimator.model_.rows_of_summary(), key=lambda row: -row["share"])
+    shares = sorted(learned.rows_of_summary(), key=lambda row: -row["share"])
     text = "\n\n".join(
         [
             table(
                 ("predicted by", "typical error, minutes"),
                 [(name, f"{value:.2f}") for name, value in compared.items()],
-                f"Arrival delays of {estimator.evaluation_.n_rows:,} flights that no model had seen",
+                f"Arrival delays of {evaluation.n_rows:,} flights that no model had seen",
             ),
             f"{100 * m['coverage_95']:.1f} % of them were within their 95 % intervals. What matters most: "
             + ", ".join(f"{row['term']} ({100 * row['share']:.1f} %)" for row in shares[:4])
@@ -88,7 +91,7 @@ def _flights() -> pa.Table:
     return pa.table({name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()})
 
 
-def _linear(data: Path, estimator: Any) -> float:
+def _linear(data: Path, model: Model, n_rows: int) -> float:
     """The error of a linear model on the same rows: categories one-hot, missing values by the median."""
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
@@ -96,9 +99,9 @@ def _linear(data: Path, estimator: Any) -> float:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    schema = estimator.model_.schema
-    labels = [c.name for c in schema.columns if isinstance(c, Category)]
-    numbers = [c.name for c in schema.columns if not isinstance(c, Category)]
+    columns = model.schema.columns
+    labels = [c.name for c in columns if isinstance(c, Category)]
+    numbers = [c.name for c in columns if not isinstance(c, Category)]
     source = FileSource(TableFiles(data), TARGET, holdout=0.1)
     rows, y, _ = source.everything()
     coded = make_column_transformer(
@@ -106,4 +109,4 @@ def _linear(data: Path, estimator: Any) -> float:
     )
     linear = make_pipeline(coded, LinearRegression()).fit(rows.native.to_pandas(), y)
     squares = [((linear.predict(part.native.to_pandas()) - seen) ** 2).sum() for part, seen, _ in source.held_out()]
-    return float(np.sqrt(sum(squares) / estimator.evaluation_.n_rows))
+    return float(np.sqrt(sum(squares) / n_rows))

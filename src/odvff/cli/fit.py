@@ -1,7 +1,7 @@
 """`odvff fit`: from files to a model file."""
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from odvff.cli.places import check_output
 from odvff.cli.quality import measure, quality_text, warn_of_rows
 from odvff.cli.terminal import Terminal, table
 from odvff.errors import FileError, InputError
-from odvff.model.file import inspect
+from odvff.model.file import inspect, save
+from odvff.model.model import Model
 from odvff.model.summary import COLUMNS, summarise
 from odvff.support.journal import EVERY, FolderJournal
 from odvff.support.threads import n_threads
@@ -57,8 +58,8 @@ def fit_files(data: list[str], options: FitOptions, terminal: Terminal) -> None:
     _tell(*fitted(data, options, terminal), terminal)
 
 
-def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Any, Path, FileSource]:
-    """The fitted estimator, where it was saved, and the rows it was fitted to."""
+def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Model, Path, FileSource]:
+    """The fitted model, where it was saved, and the rows it was fitted to."""
     reading = Reading(options.delimiter, options.encoding, frozenset(options.categorical), frozenset(options.exclude))
     if options.target in options.exclude:
         raise InputError(f"the target {options.target!r} is excluded; leave it in.")
@@ -85,15 +86,13 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[An
     journal = _journal(place, before, options, task, terminal)
     with terminal.progress() as progress:
         try:
-            estimator.fit_source(source, progress=progress, journal=journal)
-            if any(output.message == "interrupted" for output in estimator.model_.outputs):
+            model = estimator.fit_source(source, progress=progress, journal=journal).model_
+            if any(output.message == "interrupted" for output in model.outputs):
                 raise KeyboardInterrupt
             warn_of_rows(source, terminal)
-            measured = (
-                measure(estimator, source.held_out(), source.n_held, progress, terminal) if source.n_held else None
-            )
-            if measured is not None:
-                estimator.evaluation_ = measured
+            if source.n_held:
+                measured = measure(model, source.held_out(), source.n_held, progress, terminal)
+                model = replace(model, evaluation=measured)
             if files.fingerprint() != before:
                 raise InputError(f"{data[0]} changed while it was read; run the command again.")
         except FileError:  # a full disk, perhaps: there is something to go on with
@@ -105,9 +104,9 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[An
             raise KeyboardInterrupt(
                 f"interrupted: {place} was not written; the same command with --resume goes on"
             ) from error
-    estimator.save(place)
+    save(place, model)
     journal.clear()
-    return estimator, place, source
+    return model, place, source
 
 
 def _place(data: list[str], model: Path | None) -> Path:
@@ -247,12 +246,11 @@ def _journal(place: Path, files: list[list[Any]], options: FitOptions, task: str
     return journal
 
 
-def _tell(estimator: Any, place: Path, source: FileSource, terminal: Terminal) -> None:
-    summary = summarise(estimator.model_, type(estimator).__name__, as_option)
-    evaluation = getattr(estimator, "evaluation_", None)
+def _tell(model: Model, place: Path, source: FileSource, terminal: Terminal) -> None:
+    summary, evaluation = summarise(model, as_option), model.evaluation
     result = {
         "model": str(place),
-        "task": "classification" if hasattr(estimator, "classes_") else "regression",
+        "task": model.task.name,
         "target": source.target,
         "rows": source.n_rows,
         "held_out_rows": source.n_held,

@@ -3,23 +3,21 @@
 from pathlib import Path
 from typing import Any
 
-from odvff import load
 from odvff.cli.failures import as_option
 from odvff.cli.quality import quality_text
 from odvff.cli.terminal import Terminal, table
-from odvff.model.file import inspect
+from odvff.model.file import inspect, load
 from odvff.model.summary import COLUMNS, summarise
 from odvff.tables import Category, Numeric
 
 
 def inspect_model(path: Path, terminal: Terminal) -> None:
     """Show the columns, the terms and how the model was made."""
-    estimator, header = load(path), inspect(path)
-    model = estimator.model_
-    summary = summarise(model, type(estimator).__name__, as_option)
+    model, header = load(path), inspect(path)
+    summary = summarise(model, as_option)
     facts = {
         "file": f"{path} ({path.stat().st_size / 1e3:,.0f} kB)",
-        "estimator": type(estimator).__name__,
+        "estimator": model.made_by,
         "target": model.target,
         **summary.facts,
         "made with": ", ".join(f"{name} {number}" for name, number in header["versions"].items()),
@@ -30,9 +28,8 @@ def inspect_model(path: Path, terminal: Terminal) -> None:
         *(table(COLUMNS, rows, heading or "Terms") for heading, rows in summary.tables.items()),
         *(f"note: {note}" for note in summary.notes),
     ]
-    evaluation = getattr(estimator, "evaluation_", None)
-    if evaluation is not None:
-        parts.append(quality_text(evaluation, f"on {evaluation.n_rows:,} rows that were held out"))
+    if model.evaluation is not None:
+        parts.append(quality_text(model.evaluation, f"on {model.evaluation.n_rows:,} rows that were held out"))
     terminal.show({"facts": facts, "header": header}, "\n\n".join(parts))
 
 

@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from odvff import load
 from odvff.cli.places import check_output
 from odvff.cli.quality import reading_for
 from odvff.cli.terminal import Terminal
 from odvff.errors import FileError, InputError
+from odvff.model.file import load
+from odvff.model.model import Model
 from odvff.support.atomic import replacing
 from odvff.support.progress import Step
+from odvff.tables import Table
 from odvff.tables.file_source import ahead, refuse_infinite
 from odvff.tables.files import TableFiles, check_columns, check_usable
 
@@ -42,11 +44,11 @@ def predict_files(
         raise InputError("predictions themselves are no JSON; with --json say where they go by --output.")
     if not 0 < interval < 1:
         raise InputError(f"--interval must lie between 0 and 1, got {interval:g}; 0.95 is usual.")
-    estimator = load(model)
-    names = list(estimator.model_.schema.names)
-    if not hasattr(estimator, "feature_names_in_"):
+    learned = load(model)
+    names = list(learned.schema.names)
+    if not learned.named_columns:
         raise InputError(f"{model} was fitted to an array, whose columns have no names; predict with it in Python.")
-    reading = reading_for(estimator, *csv)
+    reading = reading_for(learned, *csv)
     # what is kept goes out as it came in, unless it is learned from
     files = TableFiles(data, replace(reading, text=reading.text | (set(keep) - set(names))))
     if output is not None:
@@ -54,7 +56,7 @@ def predict_files(
     check_columns([*names, *keep], files.names)
     for name in names:
         check_usable(name, files.schema.field(name).type)
-    predicted = _classes if hasattr(estimator, "classes_") else _numbers
+    predicted = _numbers if learned.task.classes is None else _classes
     columns = list(dict.fromkeys([*names, *keep]))
     done, total = 0, files.expected_rows
     with ExitStack() as stack:
@@ -62,11 +64,12 @@ def predict_files(
         write = stack.enter_context(_writer(output))
         for batch, place in ahead(files.placed(columns)):
             refuse_infinite(batch, names, place)
-            table = pa.Table.from_batches([batch])
-            made = {name: table.column(name).combine_chunks() for name in keep}
-            made = _beside(made, predicted(estimator, table.select(names), interval))
+            rows = pa.Table.from_batches([batch])
+            table = learned.table(rows.select(names))
+            made = {name: rows.column(name).combine_chunks() for name in keep}
+            made = _beside(made, predicted(learned, table, interval))
             if effects:
-                made = _beside(made, _effects(estimator, table.select(names)))
+                made = _beside(made, _effects(learned, table))
             write(pa.table(made))
             done += batch.num_rows
             progress(Step("predicting", done, total))
@@ -86,8 +89,7 @@ def _beside(made: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return made | more
 
 
-def _numbers(estimator: Any, rows: pa.Table, interval: float) -> dict[str, Any]:
-    model, table = estimator._seen(rows)
+def _numbers(model: Model, table: Table, interval: float) -> dict[str, Any]:
     outcome, latent = model.outputs[0].outcome, model.latent(table)
     mean, std = outcome.moments(*latent)
     ends = outcome.quantiles([(1 - interval) / 2, (1 + interval) / 2], *latent)
@@ -99,16 +101,15 @@ def _numbers(estimator: Any, rows: pa.Table, interval: float) -> dict[str, Any]:
     }
 
 
-def _classes(estimator: Any, rows: pa.Table, interval: float) -> dict[str, Any]:
-    probabilities = estimator.predict_proba(rows)
-    best = estimator.classes_[probabilities.argmax(axis=1)]
-    each = {f"probability of {c}": np.ascontiguousarray(probabilities[:, i]) for i, c in enumerate(estimator.classes_)}
+def _classes(model: Model, table: Table, interval: float) -> dict[str, Any]:
+    probabilities, classes = model.probabilities(table), model.task.classes
+    best = classes[probabilities.argmax(axis=1)]
+    each = {f"probability of {c}": np.ascontiguousarray(probabilities[:, i]) for i, c in enumerate(classes)}
     return {"prediction": pa.array(best.tolist()), **each}
 
 
-def _effects(estimator: Any, rows: pa.Table) -> dict[str, Any]:
+def _effects(model: Model, table: Table) -> dict[str, Any]:
     """What each term adds, on the scale of f; of the class in brackets, if there are several."""
-    model, table = estimator._seen(rows)
     made: dict[str, Any] = {}
     for i, output in enumerate(model.outputs):
         which = f" ({output.label})" if len(model.outputs) > 1 else ""

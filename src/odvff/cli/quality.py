@@ -8,7 +8,9 @@ import numpy as np
 
 from odvff.cli.terminal import Terminal, table
 from odvff.errors import InputError
-from odvff.model.evaluation import Evaluation, Evaluator
+from odvff.model.evaluation import Evaluator
+from odvff.model.model import Model
+from odvff.model.quality import Evaluation
 from odvff.support.progress import Progress, Step
 from odvff.tables.csv_file import Reading
 from odvff.tables.file_source import FileSource
@@ -35,19 +37,18 @@ SHOWN_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 def measure(
-    estimator: Any,
+    model: Model,
     chunks: Iterable[tuple[FrameTable, Any, Any]],
     total: int | None,
     progress: Progress,
     terminal: Terminal,
 ) -> Evaluation | None:
     """Everything about these rows, but for those of classes that the model does not know; None if none is left."""
-    evaluator, done, unknown, weighted = Evaluator(estimator), 0, 0, False
-    classes = getattr(estimator, "classes_", None)
+    evaluator, done, unknown, weighted = Evaluator(model), 0, 0, False
     for rows, y, weights in chunks:
         done += rows.n_rows
         weighted |= weights is not None
-        if classes is not None and not (known := np.isin(y, classes)).all():
+        if not (known := model.task.known(y)).all():
             unknown += int((~known).sum())
             rows, y = rows.take(np.flatnonzero(known)), y[known]
         evaluator.add(rows.native, y)
@@ -59,37 +60,36 @@ def measure(
     return evaluator.result() if done > unknown else None
 
 
-def reading_for(estimator: Any, delimiter: str | None, encoding: str) -> Reading:
+def reading_for(model: Model, delimiter: str | None, encoding: str) -> Reading:
     """How a file must be read so that its columns have the types of training."""
     from odvff.tables import Category
 
-    columns = estimator.model_.schema.columns
+    columns = model.schema.columns
     kinds = {c.name: {type(v) for v in c.levels if v is not None} for c in columns if isinstance(c, Category)}
     text = frozenset(name for name, some in kinds.items() if str in some)
     numbers = {c.name for c in columns if kinds.get(c.name, {float}) <= {int, float}}
-    if not hasattr(estimator, "classes_"):
-        numbers.add(estimator.model_.target)
+    if model.task.classes is None:
+        numbers.add(model.target)
     return Reading(delimiter, encoding, text, text=text, numbers=frozenset(numbers))
 
 
 def evaluated(
-    estimator: Any, data: list[str], target: str | None, reading: Reading, strict: bool, terminal: Terminal
+    model: Model, data: list[str], target: str | None, reading: Reading, strict: bool, terminal: Terminal
 ) -> tuple[Evaluation, FileSource]:
     """The evaluation of a model on files."""
-    model = estimator.model_
-    labels = hasattr(estimator, "classes_")
-    if labels and any(isinstance(c, str) for c in estimator.classes_.tolist()):
+    classes = model.task.classes
+    if classes is not None and any(isinstance(c, str) for c in classes.tolist()):
         name = {target or model.target}
         reading = replace(reading, labels=reading.labels | name, text=reading.text | name)
     source = FileSource(
         TableFiles(data, reading),
         target or model.target,
-        labels=labels,
+        labels=classes is not None,
         features=list(model.schema.names),
         strict=strict,
     )
     with terminal.progress() as progress:
-        evaluation = measure(estimator, source.chunks(), source.expected_rows, progress, terminal)
+        evaluation = measure(model, source.chunks(), source.expected_rows, progress, terminal)
     warn_of_rows(source, terminal)
     if evaluation is None:
         raise InputError("there is no row with a known target to measure on.")

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from odvff import load
 from odvff.cli.places import check_output
 from odvff.cli.quality import evaluated, reading_for
 from odvff.cli.terminal import Terminal
+from odvff.model.file import load
 from odvff.report import write_report
 
 
@@ -18,13 +18,13 @@ def report_model(
     terminal: Terminal,
 ) -> None:
     """Write the report, and say where it is."""
-    estimator = load(model)
-    evaluation = getattr(estimator, "evaluation_", None)
+    learned = load(model)
+    evaluation = learned.evaluation
     place = model.with_suffix(".html") if output is None else output
     check_output(place, [model, *data])
     if data:
-        evaluation, _ = evaluated(estimator, data, target, reading_for(estimator, *csv), False, terminal)
+        evaluation, _ = evaluated(learned, data, target, reading_for(learned, *csv), False, terminal)
     if evaluation is None:
         terminal.warn("the model has no held-out rows and no data were given: the report cannot say how good it is")
-    write_report(place, estimator, evaluation, name=model.stem)
+    write_report(place, learned, evaluation, name=model.stem)
     terminal.show({"report": str(place)}, f"report written to {place}; open it in a browser")

@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +23,14 @@ from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL, Named, Options, check_method, fit_rows
 from odvff.model.model import Effect, Model, Output
 from odvff.model.summary import Summary, summarise
+from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
 from odvff.rows import MemoryRows, merged
 from odvff.support.checks import positive, whole
 from odvff.support.journal import Journal
 from odvff.support.progress import Progress, Step, silent
 from odvff.support.threads import one_blas_thread
+from odvff.support.words import plain
 from odvff.tables import Schema, Table, TableSource, as_table, learn_schema
 from odvff.tables.source import EncodedRows
 from odvff.tables.table import is_frame
@@ -233,8 +236,6 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _learn(self, source: TableSource, look: Callable[[Any, Any], None], progress: Progress = silent) -> Schema:
         """The schema of a source in one pass, on which `look` is shown all targets and weights."""
-        self.__dict__.pop("evaluation_", None)  # it was that of another fit
-
         total = 0.0
 
         def seen(y: Any, weights: Any, n_rows: int) -> None:
@@ -249,8 +250,27 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         _check_mean_weight(total / source.n_rows)
         return schema
 
+    def _made(
+        self, schema: Schema, inference: str, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str
+    ) -> Model:
+        """The model of a fit, with what was asked for."""
+        return Model(
+            schema,
+            self.structure,
+            self.method,
+            inference,
+            n_rows,
+            outputs,
+            task,
+            target,
+            hasattr(self, "feature_names_in_"),
+            type(self).__name__,
+            {name: plain(value) for name, value in self.get_params(deep=False).items()},
+        )
+
     def _know_columns(self) -> None:
         """What scikit-learn wants to be known of the columns, where they did not come as an array or data frame."""
+        self.model_ = replace(self.model_, named_columns=True)
         self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
 
@@ -267,11 +287,6 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """The model and the table at which it is asked."""
         model = self._model()
         return model, self._table(X, reset=False)
-
-    def _which(self, label: Any) -> int:
-        if label is not None:
-            raise InputError(f"label is for classes, which a regression has not, got {label!r}; leave it out.")
-        return 0
 
     @property
     def n_iter_(self) -> int:
@@ -293,7 +308,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         without X it is left out. With more than two classes say of which `label`.
         """
         model = self._model()
-        return model.effects(None if X is None else self._table(X, reset=False), self._which(label))
+        return model.effects(None if X is None else self._table(X, reset=False), model.output_of(label))
 
     def plot_effects(self, names: Any = None, *, label: Any = None, n_columns: int = 3) -> Any:
         """A picture of every effect with its band, and of where the rows are; returns matplotlib's figure.
@@ -302,17 +317,18 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         from odvff.model.plot import plot_effects
 
-        return plot_effects(self._model(), self._which(label), names, n_columns)
+        model = self._model()
+        return plot_effects(model, model.output_of(label), names, n_columns)
 
     def summary(self) -> Summary:
         """Terms, noise, evidence and how the model was made: prints as a table, shows as one in notebooks."""
-        return summarise(self._model(), type(self).__name__)
+        return summarise(self._model())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `odvff.load` reads: whole or not at all, without any data."""
         from odvff.model.file import save
 
-        save(path, self)
+        save(path, self._model())
 
     def _repr_html_inner(self) -> str:
         # fitted estimators show what they learned, others scikit-learn's diagram

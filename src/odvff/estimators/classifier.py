@@ -9,14 +9,14 @@ from sklearn.utils.validation import check_consistent_length
 
 from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator, name_of
-from odvff.estimators.targets import labels_of, plain
 from odvff.likelihoods.named import CLASSIFICATION
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL
-from odvff.model.model import Model
+from odvff.model.task import Labels, log_of
 from odvff.support.journal import Journal
 from odvff.support.progress import Progress
 from odvff.tables import MemorySource, TableSource
+from odvff.tables.targets import labels_of, plain
 
 MOST_CLASSES = 200
 
@@ -140,11 +140,13 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             if output.message == "interrupted" and len(wanted) > 1:
                 raise KeyboardInterrupt  # the classes without a fit make no model
             outputs.append(output)
-        self.classes_ = found
-        self.model_ = Model(
-            schema, self.structure, self.method, inference, source.n_rows, tuple(outputs), target=source.target
-        )
+        self.model_ = self._made(schema, inference, source.n_rows, tuple(outputs), Labels(found), source.target)
         return self
+
+    @property
+    def classes_(self) -> Any:
+        """The labels, in order."""
+        return self._model().task.classes
 
     def _check_likelihood(self) -> None:
         if self.likelihood not in CLASSIFICATION:
@@ -153,11 +155,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class at every row, averaged over the posterior, (N, classes)."""
         model, table = self._seen(X)
-        ones = [o.outcome.moments(*model.latent(table, i))[0] for i, o in enumerate(model.outputs)]
-        p = np.clip(np.stack(ones, axis=1), 0.0, 1.0)
-        if len(ones) == 1:
-            return np.concatenate([1 - p, p], axis=1)
-        return p / p.sum(axis=1, keepdims=True)
+        return model.probabilities(table)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row."""
@@ -166,39 +164,20 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of `predict_proba`."""
-        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+        return log_of(self.predict_proba(X))
 
     def predict_latent(self, X: Any, *, label: Any = None) -> tuple[Any, Any]:
         """Mean and standard deviation of f, before the link; with more than two classes of a `label`."""
         model, table = self._seen(X)
-        mean, variance = model.latent(table, self._which(label))
+        mean, variance = model.latent(table, model.output_of(label))
         return mean, np.sqrt(variance)
 
     def log_predictive_density(self, X: Any, y: Any) -> Any:
         """log P(y) at every row: how well the model foresaw it."""
-        log_p, y = self.predict_log_proba(X), labels_of(y)
-        check_consistent_length(log_p, y)
-        places = np.searchsorted(self.classes_, y)
-        known = places < len(self.classes_)
-        known[known] = self.classes_[places[known]] == y[known]
-        if not known.all():
-            raise InputError(f"y has the label {plain(y[~known][0])!r}, which was not there in training.")
-        return log_p[np.arange(len(y)), places]
-
-    def _which(self, label: Any) -> int:
-        outputs = self._model().outputs
-        if len(outputs) == 1 and label in (None, outputs[0].label):
-            return 0
-        for i, output in enumerate(outputs):
-            if label is not None and output.label == label:
-                return i
-        known = [plain(c) for c in self.classes_]
-        if len(outputs) == 1 and label in known:
-            raise InputError(
-                f"with two classes f is that of {outputs[0].label!r}, and {plain(label)!r} is where it is low: leave "
-                "label out, and turn the signs."
-            )
-        raise InputError(f"label must be one of {known}, got {plain(label)!r}.")
+        model, table = self._seen(X)
+        y = labels_of(y)
+        check_consistent_length(np.empty((table.n_rows, 1)), y)
+        return model.log_density(table, model.task.coded(y))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

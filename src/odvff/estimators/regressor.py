@@ -11,19 +11,20 @@ from sklearn.utils.validation import check_consistent_length
 from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator, name_of, seed_of, warnings_of_estimators
 from odvff.estimators.parts import Parts
-from odvff.estimators.targets import numbers_of
 from odvff.estimators.units import TargetMoments, Units, robust_units, units_of
 from odvff.inference import FitWarning, fit_collapsed
 from odvff.likelihoods.named import REGRESSION
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import NO_JOURNAL, Named, choose_terms
 from odvff.model.model import Model
+from odvff.model.task import Numbers
 from odvff.rows import MemoryRows
 from odvff.support.checks import positive
 from odvff.support.journal import Journal
 from odvff.support.progress import Progress, Step
 from odvff.tables import MemorySource, Schema, Table, TableSource
 from odvff.tables.source import EncodedRows
+from odvff.tables.targets import numbers_of
 
 MIDDLE_ROWS = 20_000
 
@@ -133,9 +134,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
                 rows, units = self._standardised(schema, source, moments.units())
             outcome = Outcome(self.likelihood, start, units.middle, units.spread)
         output, inference = self._fit_output(schema, rows, outcome, None, progress, journal)
-        self.model_ = Model(
-            schema, self.structure, self.method, inference, source.n_rows, (output,), target=source.target
-        )
+        self.model_ = self._made(schema, inference, source.n_rows, (output,), Numbers(), source.target)
         if hasattr(self, "_parts"):
             del self._parts
         return self
@@ -229,7 +228,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             )
         outcome = Outcome("gaussian", {}, shift, scale)
         output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, outcome, None)
-        return Model(parts.schema, self.structure, self.method, "collapsed", parts.n_rows, (output,))
+        return self._made(parts.schema, "collapsed", parts.n_rows, (output,), Numbers(), "y")
 
     # asking
 
@@ -269,7 +268,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def log_predictive_density(self, X: Any, y: Any) -> Any:
         """log p(y) at every row, in the units of y: how well the model foresaw it."""
         model, table, y = self._seen_with_targets(X, y)
-        return model.outputs[0].outcome.log_density(y, *model.latent(table))
+        return model.log_density(table, y)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
         """Draws of y at the rows of X, (N, n_samples), joint in f.

@@ -10,96 +10,53 @@ how the rows were cut into chunks.
 **CRPS** is a closed form for Gaussian noise; for Student's t and counts it is unbiased, from 200 draws of y a row.
 """
 
-from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy import special
-from sklearn.utils.validation import column_or_1d
 
-from odvff.errors import FileError, InputError
+from odvff.errors import InputError
 from odvff.model import metrics
-from odvff.support.words import number, whole
+from odvff.model.model import Model
+from odvff.model.quality import (
+    BANDS,
+    LEVELS,
+    MOST_CONFUSION,
+    MOST_RELIABILITY,
+    PIT_BINS,
+    QUANTILES,
+    RELIABILITY_BINS,
+    SAMPLE_ROWS,
+    Evaluation,
+    Reliability,
+)
+from odvff.model.task import CLASSIFICATION, REGRESSION
+from odvff.tables import Table
+from odvff.tables.targets import plain
 
-REGRESSION, CLASSIFICATION = "regression", "classification"
-LEVELS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.99)
-COVERAGE = 0.95
-PIT_BINS = 20
-SAMPLE_ROWS = 3000
-BANDS, QUANTILES = 12, (0.05, 0.25, 0.5, 0.75, 0.95)
-RELIABILITY_BINS = 10
-MOST_RELIABILITY, MOST_CONFUSION, MOST_AUC = 10, 20, 100
-ODDS_BINS, MOST_ODDS = 10_000, 40.0
 DRAWS = 200
 BLOCK_ROWS = 4096
 STREAM = 0xE7A1  # random numbers of our own: people draw their data with small seeds too
-
-METRICS = {
-    REGRESSION: (
-        "rmse",
-        "mae",
-        "r2",
-        "mean_log_density",
-        "crps",
-        "coverage_95",
-        "width_95",
-        "rmse_of_the_mean",
-    ),
-    CLASSIFICATION: ("accuracy", "log_loss", "brier", "ece", "auc", "accuracy_of_the_commonest"),
-}
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Of one class, in equal bins of its probability: mean probability, observed share, rows; no empty bins."""
-
-    label: Any
-    bins: tuple[tuple[float, float, int], ...]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How good predictions were, as plain numbers. A metric that is not defined for these rows is not there."""
-
-    task: str  # "regression" or "classification"
-    n_rows: int
-    metrics: dict[str, float]
-    # of numbers and counts
-    calibration: tuple[tuple[float, float], ...] = ()  # level of central intervals, share of rows within
-    pit: tuple[float, ...] = ()  # share of rows in equal bins of P(Y ≤ y)
-    residuals: tuple[tuple[float, float], ...] = ()  # mean of y, residual in standard deviations; of a sample
-    residual_bands: tuple[tuple[float, ...], ...] = ()  # mean of y, then QUANTILES of residuals of rows about there
-    # of classes
-    labels: tuple[Any, ...] = ()
-    reliability: tuple[Reliability, ...] = ()  # of the commonest classes; of two just the second
-    confusion: tuple[tuple[int, ...], ...] = ()  # rows of a class (down) that were taken for a class (across)
-
-    def to_words(self) -> dict[str, Any]:
-        """Plain values, for a file."""
-        return asdict(self)
-
-    @classmethod
-    def from_words(cls, words: Any) -> "Evaluation":
-        """The inverse of `to_words`, with every value checked."""
-        if not isinstance(words, dict) or set(words) != {field.name for field in fields(cls)}:
-            raise FileError("the evaluation in the file is damaged: it has not the entries that it should have.")
-        try:
-            return _checked(words)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise FileError(f"the evaluation in the file is damaged: {str(error)[:200]}.") from error
+ODDS_BINS, MOST_ODDS = 10_000, 40.0
+MOST_AUC = 100
+COVERAGE = 0.95
 
 
 class Evaluator:
-    """Adds up how well a fitted estimator foresees labelled rows; memory does not grow with their number."""
+    """Adds up how well a model foresees labelled rows; memory does not grow with their number."""
 
-    def __init__(self, estimator: Any):
-        estimator._model()  # is it fitted?
-        self._sums: _Numbers | _Classes = _Classes(estimator) if hasattr(estimator, "classes_") else _Numbers(estimator)
+    def __init__(self, model: Model):
+        self._model = model
+        self._sums: _Numbers | _Classes = _SUMS[model.task.name](model)
 
     def add(self, X: Any, y: Any) -> None:
         """The rows of one more chunk, and what was observed there."""
-        if len(y):
-            self._sums.add(X, y)
+        if len(y) == 0:
+            return
+        table, y = self._model.table(X), self._model.task.coded(y)
+        if table.n_rows != len(y):
+            raise InputError(f"X has {table.n_rows} rows and y {len(y)} labels; give one label for each row.")
+        self._sums.add(table, y)
 
     def result(self) -> Evaluation:
         """The evaluation of all rows so far."""
@@ -111,8 +68,8 @@ class Evaluator:
 class _Numbers:
     """Sums for numbers and counts."""
 
-    def __init__(self, estimator: Any):
-        self._estimator, self._outcome = estimator, estimator._model().outputs[0].outcome
+    def __init__(self, model: Model):
+        self._model, self._outcome = model, model.outputs[0].outcome
         self.n = 0
         self._mean = self._spread = 0.0  # of y: its mean, and Σ(y − mean)²
         self._sums = dict.fromkeys(("squared", "absolute", "log_density", "crps", "within", "width"), 0.0)
@@ -121,9 +78,8 @@ class _Numbers:
         self._keys, self._normals, self._draws = (np.random.default_rng([seed, STREAM]) for seed in range(3))
         self._sample = np.zeros((5, 0))  # key, mean and variance of f, mean of y, standardised residual
 
-    def add(self, X: Any, y: Any) -> None:
-        model, table, y = self._estimator._seen_with_targets(X, y)
-        f, variance = model.latent(table)
+    def add(self, table: Table, y: Any) -> None:
+        f, variance = self._model.latent(table)
         for start in range(0, len(y), BLOCK_ROWS):
             s = slice(start, start + BLOCK_ROWS)
             self._add(y[s], f[s], variance[s])
@@ -201,10 +157,9 @@ class _Numbers:
 class _Classes:
     """Sums for classes."""
 
-    def __init__(self, estimator: Any):
-        self._estimator = estimator
-        self._labels = tuple(_plain(label) for label in estimator.classes_)
-        self._codes = {label: code for code, label in enumerate(self._labels)}
+    def __init__(self, model: Model):
+        self._model = model
+        self._labels = tuple(plain(label) for label in model.task.classes)
         k = len(self._labels)
         self.n = 0
         self._log_loss = self._brier = 0.0
@@ -216,11 +171,8 @@ class _Classes:
         self._curves = [] if k > MOST_AUC else [1] if k == 2 else list(range(k))
         self._odds = np.zeros((len(self._curves), 2, ODDS_BINS), dtype=np.int64)
 
-    def add(self, X: Any, y: Any) -> None:
-        codes = self._coded(y)
-        p = self._estimator.predict_proba(X)
-        if len(p) != len(codes):
-            raise InputError(f"X has {len(p)} rows and y {len(codes)} labels; give one label for each row.")
+    def add(self, table: Table, codes: Any) -> None:
+        p = self._model.probabilities(table)
         n, k = p.shape
         rows, eps = np.arange(n), np.finfo(np.float64).eps
         hit = np.zeros((n, k))
@@ -244,20 +196,6 @@ class _Classes:
             at = _bin((odds + MOST_ODDS) / (2 * MOST_ODDS), ODDS_BINS)
             for side in (0, 1):
                 self._odds[i, side] += np.bincount(at[codes == c] if side else at[codes != c], minlength=ODDS_BINS)
-
-    def _coded(self, y: Any) -> Any:
-        """Positions of labels among the classes."""
-        y = column_or_1d(y)
-        try:
-            found, codes = np.unique(y, return_inverse=True)
-        except TypeError as error:
-            raise InputError(
-                "y mixes labels that have no order, or misses some; give it one type, and drop those rows."
-            ) from error
-        for label in found.tolist():
-            if label not in self._codes:
-                raise InputError(f"y has the label {label!r}, which was not there in training; drop such rows.")
-        return np.array([self._codes[label] for label in found.tolist()])[codes]
 
     def result(self) -> Evaluation:
         n, k = self.n, len(self._labels)
@@ -288,6 +226,9 @@ class _Classes:
                 # a row of the class beats those of others below its bin, and half of those within
                 areas.append(float(yes @ (np.cumsum(no) - 0.5 * no)) / pairs)
         return float(np.mean(areas)) if areas else np.nan
+
+
+_SUMS: dict[str, Any] = {REGRESSION: _Numbers, CLASSIFICATION: _Classes}
 
 
 def _mass(below: Any, above: Any, edges: Any) -> Any:
@@ -326,90 +267,3 @@ def _share(value: float) -> float:
 
 def _defined(values: dict[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in values.items() if np.isfinite(value)}
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
-
-
-# reading
-
-
-def _checked(words: dict[str, Any]) -> Evaluation:
-    task = words["task"]
-    if task not in METRICS:
-        raise ValueError(f"{str(task)[:40]!r} is no task")
-    values = words["metrics"]
-    if not isinstance(values, dict) or not set(values) <= set(METRICS[task]):
-        raise ValueError("its metrics are not those of the task")
-    labels = tuple(_label(v) for v in _list(words["labels"]))
-    places = {(type(v) is bool, v) for v in labels}
-    if len(places) != len(labels) or (task == CLASSIFICATION) != (len(labels) > 1):
-        raise ValueError("its labels do not go with the task")
-    evaluation = Evaluation(
-        task,
-        whole(words["n_rows"], at_least=1),
-        {name: number(value) for name, value in values.items()},
-        tuple(_pair(v, _proportion, _proportion) for v in _list(words["calibration"], len(LEVELS))),
-        tuple(_proportion(v) for v in _list(words["pit"], PIT_BINS)),
-        tuple(_pair(v, number, number) for v in _list(words["residuals"], SAMPLE_ROWS)),
-        tuple(_band(v) for v in _list(words["residual_bands"], BANDS)),
-        labels,
-        tuple(_reliability(v, labels) for v in _list(words["reliability"], MOST_RELIABILITY)),
-        tuple(tuple(whole(n) for n in _list(row)) for row in _list(words["confusion"], MOST_CONFUSION)),
-    )
-    if any(len(row) != len(labels) for row in evaluation.confusion) or len(evaluation.confusion) not in (
-        0,
-        len(labels),
-    ):
-        raise ValueError("its confusion counts are not those of the labels")
-    sizes = (len(evaluation.calibration), len(evaluation.pit))
-    if sizes != ((len(LEVELS), PIT_BINS) if task == REGRESSION else (0, 0)):
-        raise ValueError("its calibration does not go with the task")
-    return evaluation
-
-
-def _list(value: Any, most: int | None = None) -> list[Any]:
-    if not isinstance(value, list | tuple) or (most is not None and len(value) > most):
-        raise ValueError(f"{str(value)[:40]!r} is no list, or too long a one")
-    return list(value)
-
-
-def _pair(value: Any, first: Any, second: Any) -> tuple[float, float]:
-    a, b = _list(value)
-    return first(a), second(b)
-
-
-def _band(value: Any) -> tuple[float, ...]:
-    numbers = tuple(number(v) for v in _list(value))
-    if len(numbers) != 1 + len(QUANTILES):
-        raise ValueError("a band of residuals has the wrong length")
-    return numbers
-
-
-def _reliability(value: Any, labels: tuple[Any, ...]) -> Reliability:
-    if not isinstance(value, dict) or set(value) != {"label", "bins"}:
-        raise ValueError("a reliability table has not the entries that it should have")
-    label = _label(value["label"])
-    if label not in labels:
-        raise ValueError(f"{str(label)[:40]!r} is no label")
-    bins = []
-    for one in _list(value["bins"], RELIABILITY_BINS):
-        p, share, rows = _list(one)
-        bins.append((_proportion(p), _proportion(share), whole(rows)))
-    return Reliability(label, tuple(bins))
-
-
-def _label(value: Any) -> Any:
-    if isinstance(value, float):
-        return number(value)
-    if not isinstance(value, str | bool | int):
-        raise ValueError(f"{str(value)[:40]!r} is no label")
-    return value
-
-
-def _proportion(value: Any) -> float:
-    share = number(value)
-    if not 0 <= share <= 1:
-        raise ValueError(f"{share:g} is no share: not between 0 and 1")
-    return share

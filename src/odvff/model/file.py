@@ -1,4 +1,4 @@
-"""A fitted estimator in a file, without pickle: numbers as safetensors, everything else as JSON, every value checked.
+"""A model in a file, without pickle: numbers as safetensors, everything else as JSON, every value checked.
 
 Nothing in the file is executed: a file names kinds of kernels and features from short lists, and gives their numbers.
 It holds no rows of data (inducing points lie where some rows are). Whatever is wrong with it is one `FileError`.
@@ -14,20 +14,19 @@ import numpy as np
 import odvff
 from odvff.design import STRUCTURES
 from odvff.errors import FileError, OdvffError
-from odvff.features import Fourier, InducingPoints, Kronecker, Levels
-from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.likelihoods.named import CLASSIFICATION, PARAMETERS, REGRESSION
 from odvff.likelihoods.outcomes import Outcome
 from odvff.methods import INFERENCE
-from odvff.model.evaluation import CLASSIFICATION as CLASSES
-from odvff.model.evaluation import Evaluation
+from odvff.model.file_terms import n_features, term_of, term_words
 from odvff.model.model import Model, Output
+from odvff.model.quality import Evaluation
+from odvff.model.task import Labels, Numbers, Task
 from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, parts_of
 from odvff.support import storage
-from odvff.support.words import number, text, whole
+from odvff.support.words import is_scalar, items, number, plain, text, whole
 from odvff.tables import Schema
-from odvff.terms import Sum, Term
+from odvff.terms import Sum
 
 KIND = "model"
 PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -36,14 +35,14 @@ MOST_POINTS = 20_000  # that carry the mean
 MOST_LETTERS = 10_000  # of a label
 
 
-def save(path: str | os.PathLike[str], estimator: Any) -> None:
-    """Write a fitted estimator."""
-    model = estimator._model()
+def save(path: str | os.PathLike[str], model: Model) -> None:
+    """Write a model: whole or not at all."""
     arrays: dict[str, Any] = {}
+    classes = model.task.classes
     header = {
-        "estimator": type(estimator).__name__,
-        "parameters": {name: _plain(value) for name, value in estimator.get_params(deep=False).items()},
-        "named_columns": hasattr(estimator, "feature_names_in_"),
+        "estimator": model.made_by,
+        "parameters": model.asked,
+        "named_columns": model.named_columns,
         "schema": model.schema.to_words(),
         "structure": model.structure,
         "method": model.method,
@@ -51,9 +50,9 @@ def save(path: str | os.PathLike[str], estimator: Any) -> None:
         "n_rows": model.n_rows,
         "target": model.target,
         "outputs": [_output_words(output, f"{i}.", arrays) for i, output in enumerate(model.outputs)],
-        "classes": [_plain(c) for c in estimator.classes_] if hasattr(estimator, "classes_") else None,
-        "classes_type": estimator.classes_.dtype.str if hasattr(estimator, "classes_") else None,
-        "evaluation": estimator.evaluation_.to_words() if hasattr(estimator, "evaluation_") else None,
+        "classes": None if classes is None else plain(classes),
+        "classes_type": None if classes is None else classes.dtype.str,
+        "evaluation": None if model.evaluation is None else model.evaluation.to_words(),
         "versions": {
             "odvff": odvff.__version__,
             "python": platform.python_version(),
@@ -66,12 +65,12 @@ def save(path: str | os.PathLike[str], estimator: Any) -> None:
         raise FileError(f"{path} cannot be written: a value of the model has no place in a file ({error}).") from error
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """The fitted estimator in a file that `save` wrote: the same predictions, to the bit."""
+def load(path: str | os.PathLike[str]) -> Model:
+    """The model in a file that `save` wrote: the same predictions, to the bit."""
     arrays, header = storage.read(path, KIND)
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):  # numbers that a fit would not have made
-            return _estimator(arrays, header)
+            return _model(arrays, header)
     except FileError as error:
         raise FileError(f"{path} is damaged: {error}") from error
     except (OdvffError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
@@ -83,15 +82,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The header of a model file: schema, method, parameters, versions."""
     return storage.read(path, KIND)[1]
-
-
-def _plain(value: Any) -> Any:
-    """A JSON value, from what users pass to the constructor."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(v) for v in value]
-    return value if _is_scalar(value) else None
 
 
 # writing
@@ -111,8 +101,8 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
     arrays[prefix + "history"] = np.asarray(output.history, dtype=np.float64)
     arrays[prefix + "scores"] = np.asarray(output.scores, dtype=np.float64).reshape(-1, 2)
     return {
-        "label": _plain(output.label),
-        "terms": [_term_words(term, f"{prefix}{t}.", arrays) for t, term in enumerate(q.terms)],
+        "label": plain(output.label),
+        "terms": [term_words(term, f"{prefix}{t}.", arrays) for t, term in enumerate(q.terms)],
         "root": "upper" if upper else "lower",
         "likelihood": output.outcome.likelihood,
         "likelihood_parameters": output.outcome.parameters,
@@ -125,97 +115,73 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
     }
 
 
-def _term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    features = term.features
-    if isinstance(features, InducingPoints):
-        arrays[prefix + "locations"] = np.asarray(features.locations)
-        words: dict[str, Any] = {"kind": "points", "jitter": float(features.jitter)}
-    elif isinstance(features, Kronecker):
-        words = {"kind": "kronecker", "factors": [_fourier_words(f) for f in features.factors]}
-    elif isinstance(features, Levels):
-        words = {"kind": "levels", "n_levels": features.n_levels}
-    else:
-        words = _fourier_words(features)
-    columns = None if term.columns is None else list(term.columns)
-    return {"name": term.name, "columns": columns, "kernel": _kernel_words(term.kernel), "features": words}
-
-
-def _fourier_words(features: Any) -> dict[str, Any]:
-    return {
-        "kind": "fourier",
-        "n_harmonics": features.n_harmonics,
-        "interval": [float(end) for end in features.interval],
-        "completion": bool(features.completion),
-    }
-
-
-def _kernel_words(kernel: Any) -> dict[str, Any]:
-    if isinstance(kernel, Additive | Separable):
-        return {"kind": type(kernel).__name__.lower(), "factors": [_kernel_words(k) for k in kernel.factors]}
-    if isinstance(kernel, Categorical):
-        return {"kind": "categorical", "variance": float(kernel.variance)}
-    return {
-        "kind": "matern",
-        "smoothness": float(kernel.smoothness),
-        "lengthscale": float(kernel.lengthscale),
-        "variance": float(kernel.variance),
-    }
-
-
 # reading
 
 
-def _estimator(arrays: dict[str, Any], header: dict[str, Any]) -> Any:
-    from odvff.estimators import ODVFFClassifier, ODVFFRegressor
-
-    made: Any = {"ODVFFRegressor": ODVFFRegressor, "ODVFFClassifier": ODVFFClassifier}.get(header["estimator"])
-    if made is None:
-        raise FileError(f"it holds an unknown estimator, {str(header['estimator'])[:40]!r}.")
+def _model(arrays: dict[str, Any], header: dict[str, Any]) -> Model:
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.isfinite(array).all():
             raise FileError(f"the array {name[:40]!r} is not of finite float64 numbers.")
-    parameters = header["parameters"]
-    unknown = set(parameters) - set(made._get_param_names())
-    if unknown:
-        raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
-    for name, value in parameters.items():
-        if not all(_is_scalar(v) for v in _flat(value)):
-            raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
     schema = Schema.from_words(header["schema"])
-    outputs = tuple(_output(words, f"{i}.", arrays, schema.width) for i, words in enumerate(_list(header["outputs"])))
+    outputs = tuple(_output(words, f"{i}.", arrays, schema.width) for i, words in enumerate(items(header["outputs"])))
     if not outputs:
         raise FileError("it has no output.")
     structure, method, inference = (text(header[name]) for name in ("structure", "method", "inference"))
     if structure not in STRUCTURES or inference not in INFERENCE.get(method, ()):
         raise FileError(f"it was made by an unknown method: {method[:40]!r}, {inference[:40]!r}, {structure[:40]!r}.")
-    estimator = made(**parameters)
-    n_rows, target = whole(header["n_rows"]), text(header["target"])
-    estimator.model_ = Model(schema, structure, method, inference, n_rows, outputs, target)
-    estimator.n_features_in_ = len(schema.columns)
-    if header["named_columns"] is True:
-        estimator.feature_names_in_ = np.asarray(schema.names, dtype=object)
-    allowed: tuple[str, ...] = REGRESSION
-    if made is ODVFFClassifier:
-        classes = _list(header["classes"])
-        allowed = CLASSIFICATION
-        estimator.classes_ = _classes(classes, text(header["classes_type"]))
-        labels = [(type(o.label), o.label) for o in outputs]
-        if labels != [(type(c), c) for c in (classes[1:] if len(classes) == 2 else classes)]:
-            raise FileError("its classes and outputs do not go together.")
-    elif len(outputs) != 1:
-        raise FileError("it has more outputs than a regression has.")
+    task = _task(header, [output.label for output in outputs])
+    allowed = REGRESSION if task.classes is None else CLASSIFICATION
     if any(o.outcome.likelihood not in allowed for o in outputs):
         raise FileError("its likelihood is not one of this estimator's.")
-    if header["evaluation"] is not None:
-        estimator.evaluation_ = Evaluation.from_words(header["evaluation"])
-        if (estimator.evaluation_.task == CLASSES) != (made is ODVFFClassifier):
-            raise FileError("its evaluation is not one of this estimator.")
-    return estimator
+    return Model(
+        schema,
+        structure,
+        method,
+        inference,
+        whole(header["n_rows"]),
+        outputs,
+        task,
+        text(header["target"]),
+        header["named_columns"] is True,
+        text(header["estimator"]),
+        _asked(header["parameters"]),
+        _evaluation(header["evaluation"], task),
+    )
+
+
+def _task(header: dict[str, Any], of_outputs: list[Any]) -> Task:
+    """Numbers with one output, or classes that go with theirs."""
+    if header["classes"] is None:
+        if len(of_outputs) != 1:
+            raise FileError("it has more outputs than a regression has.")
+        return Numbers()
+    labels = items(header["classes"])
+    classes = _classes(labels, text(header["classes_type"]))
+    told = labels[1:] if len(labels) == 2 else labels
+    if [(type(label), label) for label in of_outputs] != [(type(c), c) for c in told]:
+        raise FileError("its classes and outputs do not go together.")
+    return Labels(classes)
+
+
+def _asked(parameters: dict[str, Any]) -> dict[str, Any]:
+    for name, value in parameters.items():
+        if not all(is_scalar(v) for v in _flat(value)):
+            raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
+    return parameters
+
+
+def _evaluation(words: Any, task: Task) -> Evaluation | None:
+    if words is None:
+        return None
+    evaluation = Evaluation.from_words(words)
+    if evaluation.task != task.name:
+        raise FileError("its evaluation is not one of this estimator.")
+    return evaluation
 
 
 def _classes(labels: list[Any], kind: str) -> Any:
     """The classes as an array of the type that they had."""
-    if len(labels) < 2 or len({(type(label) is bool, label) for label in labels if _is_scalar(label)}) != len(labels):
+    if len(labels) < 2 or len({(type(label) is bool, label) for label in labels if is_scalar(label)}) != len(labels):
         raise FileError("its classes are not two or more different labels.")
     groups = {"O": str, "U": str, "b": bool, "i": int, "u": int, "f": float}
     dtype = np.dtype(kind)
@@ -237,8 +203,8 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Outp
         raise FileError(f"it has {n} features, and models have up to {MOST_FEATURES}.")
     if words["root"] not in ("upper", "lower") or packed.shape != (n * (n + 1) // 2,):
         raise FileError("its covariance has the wrong size or form.")
-    terms = Sum(tuple(_term(w, f"{prefix}{t}.", arrays, n, width) for t, w in enumerate(_list(words["terms"]))))
-    size = sum(_size(term) for term in terms)
+    terms = Sum(tuple(term_of(w, f"{prefix}{t}.", arrays, n, width) for t, w in enumerate(items(words["terms"]))))
+    size = sum(n_features(term) for term in terms)
     if size != n:
         raise FileError(f"its terms have {size} features, and its mean {n}.")
     root = np.zeros((n, n))
@@ -265,7 +231,7 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Outp
         tuple((int(step), float(score)) for step, score in scores),
         words["converged"] is True,
         text(words["message"]),
-        tuple(text(line) for line in _list(words["report"])),
+        tuple(text(line) for line in items(words["report"])),
     )
 
 
@@ -281,12 +247,6 @@ def _gamma(prefix: str, arrays: dict[str, Any], width: int) -> tuple[Any, Any]:
     return gamma, a_gamma
 
 
-def _size(term: Term) -> int:
-    """How many features a term has, found without a dense matrix."""
-    features = term.features
-    return len(features.locations) if isinstance(features, InducingPoints) else term.Kuu().size
-
-
 def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Centre:
     parts = parts_of(q, width)
     if len({part.columns for part in parts}) != len(parts):
@@ -299,63 +259,6 @@ def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Ce
     return Centre(of_features, of_gamma, variances)
 
 
-def _term(words: Any, prefix: str, arrays: dict[str, Any], most: int, width: int) -> Term:
-    columns = words["columns"]
-    if columns is not None and any(whole(c) >= width for c in _list(columns)):
-        raise FileError("a term in it reads a column that is not there.")
-    if columns is not None and len(set(columns)) != len(columns):
-        raise FileError("a term in it reads a column twice.")
-    features, kind = words["features"], words["features"]["kind"]
-    made: Any
-    if kind == "points":
-        made = InducingPoints(arrays[prefix + "locations"], number(features["jitter"]))
-        _most(len(made.locations), most)
-    elif kind == "kronecker":
-        made = Kronecker(tuple(_fourier(f, most) for f in _list(features["factors"])))
-    elif kind == "levels":
-        made = Levels(_most(features["n_levels"], most))
-    else:
-        made = _fourier(features, most)
-    return Term(_kernel(words["kernel"]), made, None if columns is None else tuple(columns), text(words["name"]))
-
-
-def _fourier(words: Any, most: int) -> Fourier:
-    if words["kind"] != "fourier":
-        raise FileError(f"it has unknown features, {str(words['kind'])[:40]!r}.")
-    low, high = (number(end) for end in words["interval"])
-    return Fourier(_most(words["n_harmonics"], most), (low, high), words["completion"] is True)
-
-
-def _kernel(words: Any, depth: int = 0) -> Any:
-    kind = words["kind"]
-    if kind in ("additive", "separable") and depth == 0:
-        factors = tuple(_kernel(w, 1) for w in _list(words["factors"]))
-        return Additive(factors) if kind == "additive" else Separable(factors)
-    if kind == "categorical":
-        return Categorical(number(words["variance"]))
-    if kind == "matern":
-        return Matern(*(number(words[name]) for name in ("smoothness", "lengthscale", "variance")))
-    raise FileError(f"it has an unknown kernel, {str(kind)[:40]!r}.")
-
-
-def _most(value: Any, most: int) -> int:
-    """A number of harmonics, levels or points: the mean has an entry for each, so made-up ones cost no memory."""
-    n = whole(value)
-    if n > most:
-        raise FileError(f"a term in it has {n} harmonics or levels (or points), and the mean {most} entries.")
-    return n
-
-
-def _is_scalar(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool | int | float)
-
-
 def _flat(value: Any, depth: int = 2) -> list[Any]:
     """A value, those of a list, or those of a list of lists."""
     return [v for one in value for v in _flat(one, depth - 1)] if depth and isinstance(value, list) else [value]
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise FileError(f"a list is missing; there is {str(value)[:40]!r}.")
-    return value

@@ -9,23 +9,28 @@ prediction does not depend on how many rows are asked for at once.
 import warnings
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_array
 
 from odvff.design import TIMES
 from odvff.errors import InputError
 from odvff.features import Kronecker, Levels
 from odvff.kernels import Separable
 from odvff.likelihoods.outcomes import Outcome
+from odvff.model.quality import Evaluation
+from odvff.model.task import Task
 from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, parts_of
 from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
 from odvff.posterior.whitened import can_be_fast
 from odvff.rows import slices
 from odvff.support.threads import n_threads, one_blas_thread
-from odvff.tables import Category, Numeric, Schema, Table
+from odvff.tables import Category, Numeric, Schema, Table, as_table
+from odvff.tables.schema import check_names
+from odvff.tables.table import is_frame
 
 BLOCK_ROWS = 4096
 LONG_BLOCK_ROWS = 2**14  # of predictions that make features of few rows at a time themselves
@@ -72,7 +77,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted model: how a table is coded, how it was made, and a posterior for each output."""
+    """A fitted model: how a table is coded, how it was made, a posterior for each output, and what it answers with."""
 
     schema: Schema
     structure: str
@@ -80,7 +85,34 @@ class Model:
     inference: str
     n_rows: int
     outputs: tuple[Output, ...]
+    task: Task
     target: str = "y"  # its name
+    named_columns: bool = True  # or they came as an array
+    made_by: str = "Model"  # the estimator
+    asked: dict[str, Any] = field(default_factory=dict)  # what it was asked for, in plain words
+    evaluation: Evaluation | None = None  # on rows that were held out
+
+    def table(self, X: Any) -> Table:
+        """Rows to ask the model at: a data frame or an array with the columns of training."""
+        table = as_table(X if is_frame(X) else check_array(X, dtype="numeric", ensure_all_finite=False))
+        check_names(self.schema.names, table.names)
+        return table
+
+    def probabilities(self, table: Table) -> Any:
+        """The probability of every class at every row, averaged over the posterior, (N, classes)."""
+        return self.task.probabilities(self._marginals(table))
+
+    def log_density(self, table: Table, y: Any) -> Any:
+        """log p(y) at every row, in the units of y; y is coded by the task."""
+        return self.task.log_density(y, self._marginals(table))
+
+    def _marginals(self, table: Table) -> list[tuple[Outcome, Any, Any]]:
+        """The likelihood of every output, with mean and variance of its f."""
+        return [(o.outcome, *self.latent(table, i)) for i, o in enumerate(self.outputs)]
+
+    def output_of(self, label: Any) -> int:
+        """The output that tells of a label; None where there is just one."""
+        return self.task.place(label, [output.label for output in self.outputs])
 
     def latent(self, table: Table, output: int = 0) -> tuple[Any, Any]:
         """Mean and variance of f, on the scale of the likelihood."""

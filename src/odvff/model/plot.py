@@ -19,7 +19,7 @@ def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = No
     except ImportError as error:
         raise InputError("plot_effects needs matplotlib; install it with `pip install odvff[plot]`.") from error
     shares = {row["term"]: row["share"] for row in model.rows_of_summary(output)}
-    axes = {name: [model._column(c).name for c in part.columns] for _, name, part in model.parts(output)}
+    axes = {name: [column.name for column in model.columns_of(part)] for _, name, part in model.parts(output)}
     order = _order(names, shares, axes)
     effects = model.effects(None, output, order)
     n_columns = max(1, min(n_columns, len(order)))

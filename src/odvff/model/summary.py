@@ -46,7 +46,7 @@ class Summary:
         return "<div class='odvff-summary'>" + "".join(parts) + "</div>"
 
 
-def summarise(model: Model, title: str, spelling: Spelling = str) -> Summary:
+def summarise(model: Model, spelling: Spelling = str) -> Summary:
     """The summary of a model; its notes spell arguments so."""
     first = model.outputs[0]
     facts = {
@@ -69,7 +69,7 @@ def summarise(model: Model, title: str, spelling: Spelling = str) -> Summary:
         rows = sorted(model.rows_of_summary(i), key=lambda row: -row["share"])
         tables[heading] = [_cells(row) for row in rows]
     notes = [*model.schema.notes(spelling), *dict.fromkeys(line for o in model.outputs for line in o.report)]
-    return Summary(title, facts, tables, tuple(notes))
+    return Summary(model.made_by, facts, tables, tuple(notes))
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

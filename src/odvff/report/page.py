@@ -20,8 +20,8 @@ from typing import Any
 
 import odvff
 from odvff.errors import InputError
-from odvff.model.evaluation import Evaluation
 from odvff.model.model import Model
+from odvff.model.quality import Evaluation
 from odvff.model.summary import summarise
 from odvff.report import words
 from odvff.report.effect_figures import Shown, beside, common_range, figures_of, shown
@@ -40,30 +40,29 @@ SCROLLS = 420  # figures that are higher scroll within their frame
 
 
 def write_report(
-    path: str | os.PathLike[str], estimator: Any, evaluation: Evaluation | None = None, *, name: str = "model"
+    path: str | os.PathLike[str], model: Model, evaluation: Evaluation | None = None, *, name: str = "model"
 ) -> None:
-    """Write the report of a fitted estimator to an HTML file, whole or not at all."""
-    write_bytes(path, render(estimator, evaluation, name=name).encode("utf-8", "replace"))
+    """Write the report of a model to an HTML file, whole or not at all."""
+    write_bytes(path, render(model, evaluation, name=name).encode("utf-8", "replace"))
 
 
-def render(estimator: Any, evaluation: Evaluation | None = None, *, name: str = "model") -> str:
-    """The report of a fitted estimator as HTML; with an evaluation on labelled rows it says how good the model is."""
-    model: Model = estimator._model()
-    classes = getattr(estimator, "classes_", None)
-    if evaluation is not None and (evaluation.task == "classification") != (classes is not None):
-        kind = type(estimator).__name__
-        raise InputError(f"the evaluation is one of {evaluation.task}, which {kind} does not do; evaluate this model.")
-    held_out = evaluation is not None and evaluation == getattr(estimator, "evaluation_", None)
+def render(model: Model, evaluation: Evaluation | None = None, *, name: str = "model") -> str:
+    """The report of a model as HTML; with an evaluation on labelled rows it says how good the model is."""
+    if evaluation is not None and evaluation.task != model.task.name:
+        raise InputError(
+            f"the evaluation is one of {evaluation.task}, which {model.made_by} does not do; evaluate this model."
+        )
+    held_out = evaluation is not None and evaluation == model.evaluation
     page = _Page()
     sections = [
-        ("summary", "Summary", _summary(model, evaluation, classes)),
+        ("summary", "Summary", _summary(model, evaluation)),
         ("numbers", "How good it is", _numbers(evaluation, model, held_out)),
         ("care", "What to be careful about", _warnings(model, evaluation)),
-        ("effects", "Effects", _effects(page, model, classes)),
+        ("effects", "Effects", _effects(page, model)),
         ("quality", "Uncertainty and errors", _quality(page, evaluation)),
         ("training", "Training", _training(page, model)),
         ("settings", "What was learned", _learned(model)),
-        ("making", "How it was made", _making(model, estimator)),
+        ("making", "How it was made", _making(model)),
         ("reading", "How to read this", _resource("glossary.html")),
     ]
     sections = [section for section in sections if section[2]]
@@ -77,7 +76,7 @@ def render(estimator: Any, evaluation: Evaluation | None = None, *, name: str = 
             f'<section id="{key}" aria-labelledby="{key}-heading"><h2 id="{key}-heading">{heading}</h2>{body}</section>'
             for key, heading, body in sections
         ),
-        estimator=escape(type(estimator).__name__),
+        estimator=escape(model.made_by),
         version=escape(odvff.__version__),
         data=_json({"dark": DARK_OF, "figures": page.figures}),
         plotly=plotly,
@@ -127,8 +126,8 @@ def _switch(key: str, figure: Figure) -> str:
 # sections
 
 
-def _summary(model: Model, evaluation: Evaluation | None, classes: Any) -> str:
-    return "".join(f'<p class="lead">{prose(text)}</p>' for text in words.summary(model, evaluation, classes))
+def _summary(model: Model, evaluation: Evaluation | None) -> str:
+    return "".join(f'<p class="lead">{prose(text)}</p>' for text in words.summary(model, evaluation))
 
 
 def _numbers(evaluation: Evaluation | None, model: Model, held_out: bool) -> str:
@@ -150,10 +149,10 @@ def _warnings(model: Model, evaluation: Evaluation | None) -> str:
     return '<ul class="warnings">' + "".join(f"<li>{prose(text)}</li>" for text in found) + "</ul>"
 
 
-def _effects(page: _Page, model: Model, classes: Any) -> str:
+def _effects(page: _Page, model: Model) -> str:
     outputs, several = model.outputs[:MOST_CLASSES], len(model.outputs) > 1
     most = max(LEAST_FIGURES, MOST_FIGURES // len(outputs))
-    what, intro = _what(model, classes)
+    what, intro = _what(model)
     parts = [f"<p>{prose(intro)}</p>", '<div class="controls">']
     if several:
         options = "".join(
@@ -176,12 +175,13 @@ def _effects(page: _Page, model: Model, classes: Any) -> str:
     return "".join(parts)
 
 
-def _what(model: Model, classes: Any) -> tuple[str, str]:
+def _what(model: Model) -> tuple[str, str]:
     """What effects are on: for axes, and as an introduction."""
     centred = "Effects are centred: zero is the average over the rows that the model learned from. The band holds the "
     centred += "effect with a probability of 95 %."
     if any(part.shared for i in range(len(model.outputs)) for _, _, part in model.parts(i)):
         centred += " A joint effect of two columns is what both add together: it averages to zero over either of them."
+    classes = model.task.classes
     if classes is not None:
         whose = "a class: the higher, the more probable it is"
         if len(classes) == 2:
@@ -285,7 +285,7 @@ def _learned(model: Model) -> str:
         table = _table(head, rows, name)
         several = len(model.outputs) > 1
         text += f"<details{' open' * (i == 0)}><summary>{escape(name)}</summary>{table}</details>" if several else table
-    summary = summarise(model, "")
+    summary = summarise(model)
     facts: dict[str, str] = {
         name: summary.facts[name] for name in ("likelihood", "intercept", "evidence") if name in summary.facts
     }
@@ -297,10 +297,10 @@ def _learned_row(row: dict[str, Any]) -> tuple[str, ...]:
     return row["term"], row["features"], lengthscales, number(row["std"]), percent(row["share"])
 
 
-def _making(model: Model, estimator: Any) -> str:
-    summary = summarise(model, "")
+def _making(model: Model) -> str:
+    summary = summarise(model)
     facts = {
-        "estimator": type(estimator).__name__,
+        "estimator": model.made_by,
         **{name: summary.facts[name] for name in ("method", "structure", "rows", "features", "points")},
         "columns": f"{len(model.schema.columns):,}",
         "versions of packages now": ", ".join(
@@ -313,7 +313,7 @@ def _making(model: Model, estimator: Any) -> str:
     }
     report = dict.fromkeys(line for output in model.outputs for line in output.report)
     steps = "".join(f"<li>{escape(line)}</li>" for line in report)
-    parameters = [(name, repr(value)) for name, value in estimator.get_params(deep=False).items()]
+    parameters = [(name, repr(value)) for name, value in model.asked.items()]
     return (
         _facts(facts)
         + (f"<h3>What was decided on the way</h3><ul>{steps}</ul>" if steps else "")

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from odvff.model.evaluation import Evaluation, Reliability
 from odvff.model.model import Model
+from odvff.model.quality import Evaluation, Reliability
 from odvff.report.figures import Figure, axis, band, layout, line, plain, straight
 from odvff.report.numbers import in_plot, label, number, percent
 from odvff.report.palette import LIGHT, SEQUENTIAL

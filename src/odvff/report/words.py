@@ -1,22 +1,14 @@
 """A model and its evaluation in words: what it does, how good it is, and what to be careful about."""
 
-from typing import Any
-
 import numpy as np
 
-from odvff.model.evaluation import CLASSIFICATION, Evaluation
 from odvff.model.model import Model
+from odvff.model.quality import Evaluation
+from odvff.model.task import CLASSIFICATION
 from odvff.report.numbers import count, label, number, percent
 from odvff.report.quality_figures import chance
 from odvff.tables import Category, Numeric
 
-LIKELIHOODS = {
-    "gaussian": "Gaussian noise",
-    "student-t": "Student-t noise, which outliers hardly move",
-    "poisson": "counts (Poisson)",
-    "probit": "classes (probit link)",
-    "logit": "classes (logistic link)",
-}
 FEW_ROWS = 100
 # what is off by less is no matter, however sure one can be of it
 COVERAGE_OFF, CALIBRATION_OFF, HARDLY = 0.01, 0.05, 0.1
@@ -48,7 +40,7 @@ def headline(evaluation: Evaluation, target: str) -> list[tuple[str, str, str]]:
     return [(name, shown(m[key]), why) for key, name, shown, why in found if key in m]
 
 
-def summary(model: Model, evaluation: Evaluation | None, classes: Any) -> list[str]:
+def summary(model: Model, evaluation: Evaluation | None) -> list[str]:
     """What is predicted from what, and how good it is."""
     columns = model.schema.columns
     numeric = sum(isinstance(c, Numeric) for c in columns)
@@ -56,7 +48,7 @@ def summary(model: Model, evaluation: Evaluation | None, classes: Any) -> list[s
     kinds += [count(len(columns) - numeric, "category", "categories")] * (numeric < len(columns))
     kinds = [kind.replace("numerics", "numeric") for kind in kinds]
     missing = sum(c.missing if isinstance(c, Numeric) else None in c.levels for c in columns)
-    outcome = model.outputs[0].outcome
+    outcome, classes = model.outputs[0].outcome, model.task.classes
     if classes is not None:
         names = ", ".join(label(c, 30) for c in list(classes)[:5]) + (", …" if len(classes) > 5 else "")
         target = f"{label(model.target, 60)}, one of {len(classes)} classes ({names}),"

@@ -1,0 +1,45 @@
+"""Fitted estimators in files: the model, and which estimator it was with which arguments."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from odvff.errors import FileError
+from odvff.estimators.classifier import ODVFFClassifier
+from odvff.estimators.regressor import ODVFFRegressor
+from odvff.model import file
+from odvff.model.model import Model
+from odvff.model.task import CLASSIFICATION, REGRESSION
+
+ESTIMATORS: dict[str, tuple[str, Any]] = {
+    "ODVFFRegressor": (REGRESSION, ODVFFRegressor),
+    "ODVFFClassifier": (CLASSIFICATION, ODVFFClassifier),
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The fitted estimator in a file that its method `save` wrote: the same predictions, to the bit."""
+    model = file.load(path)
+    try:
+        return _estimator(model)
+    except FileError as error:
+        raise FileError(f"{path} is damaged: {error}") from error
+
+
+def _estimator(model: Model) -> Any:
+    """The estimator of a model that says by which it was made, and what that was asked for."""
+    if model.made_by not in ESTIMATORS:
+        raise FileError(f"it holds an unknown estimator, {model.made_by[:40]!r}.")
+    task, made = ESTIMATORS[model.made_by]
+    if model.task.name != task:
+        raise FileError(f"it holds a {model.task.name}, which its estimator does not do.")
+    unknown = set(model.asked) - set(made._get_param_names())
+    if unknown:
+        raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
+    estimator = made(**model.asked)
+    estimator.model_ = model
+    estimator.n_features_in_ = len(model.schema.columns)
+    if model.named_columns:
+        estimator.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
+    return estimator
