@@ -1,6 +1,7 @@
 """What can go wrong, in words: every error names the thing, its value and the remedy."""
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -37,8 +38,11 @@ class Message(Exception):
 
     def renamed(self, names: dict[str, str]) -> Self:
         """The same message to somebody who knows some arguments by other names."""
-        pieces = (replace(p, name=names.get(p.name, p.name)) if isinstance(p, Argument) else p for p in self.args)
-        return type(self)(*pieces)
+        made = copy(self)
+        made.args = tuple(
+            replace(p, name=names.get(p.name, p.name)) if isinstance(p, Argument) else p for p in self.args
+        )
+        return made
 
 
 class OdvffError(Message):
@@ -94,3 +98,11 @@ class PrecisionError(OdvffError, RuntimeError):
 
 class NumericalError(OdvffError, ArithmeticError):
     """A result is wrong by more than rounding can explain."""
+
+
+class FitWarning(Message, UserWarning):
+    """A fit ended, but a person should know how."""
+
+    def in_units(self, shift: float, scale: float) -> "FitWarning":
+        """The same where y = shift + scale·(the y of the fit)."""
+        return self

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odvff.design import Design, NumericPart
-from odvff.errors import Argument, InputError
+from odvff.errors import Argument, FitWarning, InputError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.inference import Fit, fit_collapsed, optimal_posterior
-from odvff.inference.collapsed.fit import NOISE, FitWarning, fit_quietly, scale_of, warn_unless_converged
+from odvff.inference.collapsed.fit import NOISE, fit_quietly, scale_of
+from odvff.inference.notes import unfinished_fit
 from odvff.kernels import Categorical, Matern
 from odvff.likelihoods import GaussianNoise
 from odvff.rows import SAMPLE_ROWS, MemoryRows, RowSource
@@ -35,8 +36,8 @@ from odvff.search.points import gain_of_a_sample
 from odvff.statistics import Statistics, collect
 from odvff.statistics.resumable import collect_rows
 from odvff.support.checks import matrix, vector, whole
-from odvff.support.journal import Journal, NoJournal
 from odvff.support.progress import Progress, Step, silent
+from odvff.support.run import BARE, Run
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
@@ -51,7 +52,6 @@ INFERENCE = {
     "sgpr": ("collapsed",),
     "exact": ("exact",),
 }
-NO_JOURNAL = NoJournal()
 GAUSSIAN = ("collapsed", "exact", "stochastic")
 OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
@@ -130,17 +130,16 @@ def fit_method(
     if not 1e-150 < max(float(np.abs(y).max()), 1e-149) < 1e150:
         raise InputError(f"y goes up to {np.abs(y).max():g}, whose square leaves float64; scale it first.")
     if y.mean() ** 2 > max(y.var(), 1e-300) * 1.0001 and len(y) > 1:
-        warnings.warn(
+        note = FitWarning(
             f"the mean of y is {y.mean():g}, far from zero for its standard deviation of {y.std():g}; centre y, or the "
-            "model spends its effects on the level.",
-            FitWarning,
-            stacklevel=2,
+            "model spends its effects on the level."
         )
+        warnings.warn(note, stacklevel=2)
     intervals = options.intervals or tuple(_range(X[:, d]) for d in range(X.shape[1]))
     if len(intervals) != X.shape[1]:
         raise InputError(f"there are {len(intervals)} intervals for {X.shape[1]} columns; give one for each.")
     design = Design(tuple(NumericPart(d, f"column {d}", interval) for d, interval in enumerate(intervals)))
-    return fit_rows(method, MemoryRows(X, y, seed=options.seed), design, options, progress=progress)
+    return fit_rows(method, MemoryRows(X, y, seed=options.seed), design, options, run=Run(progress))
 
 
 @one_blas_thread()
@@ -153,10 +152,9 @@ def fit_rows(
     likelihood: Any | None = None,
     pseudo_target: Callable[[Any], Any] | None = None,
     label_noise: float = 0.0,
-    progress: Progress = silent,
-    journal: Journal = NO_JOURNAL,
+    run: Run = BARE,
 ) -> Named:
-    """Fit a design to rows from anywhere; what it has reached is told to `progress` and kept in the `journal`.
+    """Fit a design to rows from anywhere; what it has reached, and what is to be said of it, goes to the `run`.
 
     Without a likelihood the noise is Gaussian, and y is centred. For another one, `pseudo_target` turns y into numbers
     that are about as f should be: lengthscales and harmonics start from a Gaussian fit to these, centred. Their mean
@@ -170,7 +168,7 @@ def fit_rows(
         raise InputError(f"cooling is a share of the steps, from 0 to 1, got {options.cooling!r}; 0.25 is usual.")
     if options.held_out > 0 and inference != "stochastic":
         raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
-    problem = _Problem(rows, design, options, likelihood, pseudo_target, label_noise, progress, journal)
+    problem = _Problem(rows, design, options, likelihood, pseudo_target, label_noise, run)
     if method == "exact":
         return problem.exact()
     if method in ("odvff", "vff"):
@@ -190,7 +188,7 @@ def fit_rows(
 @one_blas_thread()
 def choose_terms(rows: RowSource, design: Design, options: Options) -> tuple[Sum, list[str]]:
     """The Fourier terms that a fit to these rows would have, and in words how they were chosen."""
-    return _Problem(rows, design, options, None, None, 0.0, silent, NO_JOURNAL).fourier_terms()
+    return _Problem(rows, design, options, None, None, 0.0, BARE).fourier_terms()
 
 
 def check_method(method: str, inference: str, *, gaussian: bool) -> str:
@@ -224,10 +222,10 @@ class _Problem:
         likelihood: Any | None,
         pseudo_target: Callable[[Any], Any] | None,
         label_noise: float,
-        progress: Progress,
-        journal: Journal,
+        run: Run,
     ):
-        self.rows, self.design, self.options, self.progress, self.journal = rows, design, options, progress, journal
+        self.rows, self.design, self.options = rows, design, options
+        self.progress, self.journal, self.tell = run.progress, run.journal, run.tell
         self.likelihood, self.label_noise = likelihood, label_noise
         self.pseudo_target = pseudo_target or (lambda y: y)
         self._statistics: Statistics | None = None  # of all rows and the terms chosen, if they are there already
@@ -371,6 +369,7 @@ class _Problem:
             precision=FINE_PRECISION if self.rows.n_rows <= FEW_ROWS else PRECISION,
             plateau=max(LEAST_PLATEAU, PLATEAU * statistics.weight),
             progress=self._iteration,
+            tell=self.tell,
         )
         if gamma:
             fit = self._with_inducing(fit, statistics.weight, report)
@@ -412,7 +411,7 @@ class _Problem:
 
         X, y, weights = self.rows.everything()
         bound = ChunkedBound(fit.terms, fit.noise, X, y, gamma=fit.posterior.gamma, weights=weights)
-        refined = fit_chunked(bound, max_iter=self.options.max_iter, progress=self._iteration)
+        refined = fit_chunked(bound, max_iter=self.options.max_iter, progress=self._iteration, tell=self.tell)
         gain = refined.bound - fit.bound
         report.append(f"moving points and hyper-parameters together raised the bound by {max(gain, 0.0):.3g} nats")
         return refined if gain > 0 else fit
@@ -438,6 +437,7 @@ class _Problem:
             tolerance=SITES_TOLERANCE,
             progress=lambda n, elbo: self.progress(Step("rounds of sites", n, rounds, "rounds", elbo)),
             journal=self.journal,
+            tell=self.tell,
         )
         return Named(fit, tuple(report))
 
@@ -500,7 +500,8 @@ class _Problem:
 
         X, y, weights = self.rows.everything()
         bound = ChunkedBound(terms, self._noise, X, y, weights=weights)
-        return Named(fit_chunked(bound, max_iter=self.options.max_iter, progress=self._iteration), tuple(report))
+        fit = fit_chunked(bound, max_iter=self.options.max_iter, progress=self._iteration, tell=self.tell)
+        return Named(fit, tuple(report))
 
     def exact(self) -> Named:
         """GPJax's exact inference; the posterior is ours, with an inducing point on every row, which is the same."""
@@ -528,12 +529,13 @@ class _Problem:
         fitted, noise = self.start()
         (term,) = self.design.point_terms(X[:1], fitted, JITTER)
         kernel, noise, losses = fit_exact(term.kernel, noise, X, y, self.options.max_iter)
-        noise = max(noise, NOISE[0] * scale_of(float(y.mean()), float(y.var())))
+        noise = max(noise, NOISE[0] * scale_of(float(y.mean()), float(y.var()), self.tell))
         q = optimal_posterior([replace(term, kernel=kernel, features=InducingPoints(X))], noise, X, y)
         done = len(losses) < 2 or losses[-2] - losses[-1] < 1e-5 * max(abs(losses[-1]), 1.0)
         message = "converged" if done else f"the limit of {self.options.max_iter} iterations"
         fit = Fit(q, noise, -losses[-1], tuple(-loss for loss in losses), done, message, ())
-        warn_unless_converged(fit, stacklevel=5)
+        if not done:
+            self.tell(unfinished_fit(message, fit.bound))
         return Named(fit, ("exact",))
 
 

@@ -7,6 +7,7 @@ from scipy import special
 
 from odvff import InputError, ODVFFClassifier
 from odvff.inference import FitWarning
+from odvff.tables import MemorySource, as_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:the sites stopped before they converged")
 
@@ -111,6 +112,34 @@ def test_weights_of_zero_leave_rows_out(data):
     weighted = ODVFFClassifier(**options).fit(X, y, sample_weight=w)
     without = ODVFFClassifier(**options).fit(X[w > 0], y[w > 0])
     assert np.array_equal(weighted.predict_proba(X), without.predict_proba(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_one_versus_rest(n_classes):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 1, (600, 2)), columns=["a", "b"])
+    names = np.array(["red", "green", "blue"][:n_classes])
+    labels = names[(X.a * n_classes + 0.2 * rng.standard_normal(600)).clip(0, n_classes - 0.01).astype(int)]
+    seen = set()
+    model = ODVFFClassifier(likelihood="logit", n_harmonics=6, interactions=0).fit_source(
+        MemorySource(as_table(X), labels), progress=lambda step: seen.add(step.stage.partition(": ")[0])
+    )
+    assert list(model.classes_) == sorted(names)
+    assert [output.label for output in model.model_.outputs] == (sorted(names) if n_classes > 2 else ["red"])
+    assert {stage for stage in seen if "class" in stage} == {f"class {c}" for c in names if n_classes > 2}
+    P = model.predict_proba(X)
+    assert P.shape == (600, n_classes)
+    assert np.allclose(P.sum(axis=1), 1)
+    assert (P > 0).all()
+    assert np.mean(model.predict(X) == labels) > 0.85
+    # honest: the chance given to the likeliest class is how often it is right
+    assert abs(P.max(axis=1).mean() - np.mean(model.predict(X) == labels)) < 0.04
+    with pytest.raises(InputError, match="Input y contains NaN, first in row 2"):
+        ODVFFClassifier().fit(X[:4], np.array([0.0, 1.0, np.nan, 1.0]))
+    with pytest.raises(InputError, match="Input y contains NaN, first in row 1"):
+        ODVFFClassifier().fit(X[:3], np.array(["a", None, "b"], dtype=object))
+    with pytest.raises(InputError, match="y holds one class only, 'red'"):
+        ODVFFClassifier().fit(X, np.full(600, "red"))
 
 
 @pytest.mark.filterwarnings("default:the sites stopped before they converged")

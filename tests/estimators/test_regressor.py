@@ -1,24 +1,28 @@
 """The regressor: in the user's units, for any table, in parts, with weights, and clear when something is wrong."""
 
 import datetime
+import inspect
 import re
 import subprocess
 import sys
 import textwrap
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import integrate, stats
+from sklearn.base import clone
 
-from odvff import InputError, ODVFFRegressor
+from odvff import InputError, ODVFFClassifier, ODVFFRegressor
 from odvff.estimators.parts import Parts
 from odvff.estimators.units import TargetMoments
 from odvff.inference import FitWarning
 from odvff.rows import CHUNK_ROWS
-from odvff.tables import Schema, as_table
+from odvff.support.run import Run
+from odvff.tables import MemorySource, Schema, as_table
 
 matplotlib.use("Agg")
 LEVELS = {"red": 0.0, "green": 1.0, "blue": -1.0}
@@ -386,6 +390,47 @@ def test_outliers():
 def test_arguments_are_checked(data, options, message):
     with pytest.raises(InputError, match=message):
         ODVFFRegressor(**options).fit(data[0][["dose"]], np.abs(data[1]).round())
+
+
+def test_all_that_is_wrong_comes_in_one_message(data):
+    X, y = data[0][["dose"]], data[1]
+    wrong = {"structure": "tree", "max_iter": 0, "likelihood": "probit", "natural_step": 2}
+    with pytest.raises(InputError) as caught:
+        ODVFFRegressor(**wrong).fit(X, y)
+    assert str(caught.value) == (
+        "4 arguments cannot be used so:"
+        "\n- structure must be 'additive' or 'separable', got 'tree'."
+        "\n- max_iter must be a whole number of at least 1, got 0; leave it out for a good choice."
+        "\n- natural_step must be up to 1, got 2; 0.1 is usual."
+        "\n- likelihood must be one of gaussian, student-t, poisson, got 'probit'."
+    )
+    with pytest.raises(InputError, match=r"(?s)sgpr is fitted by .*got inference='sites'.*interactions=2 adds joint"):
+        ODVFFRegressor(method="sgpr", inference="sites", interactions=2).fit(X, y)
+
+
+def test_arguments_are_in_the_signature_and_in_the_docstring():
+    for made, likelihood in ((ODVFFRegressor, "gaussian"), (ODVFFClassifier, "probit")):
+        signature = inspect.signature(made)
+        assert signature.parameters["likelihood"].default == made().likelihood == likelihood
+        assert set(signature.parameters) == set(made().get_params())
+        assert list(signature.parameters).index("likelihood") == 7
+        for name in signature.parameters:
+            assert f"\n{name} : " in inspect.getdoc(made)
+    assert "poisson" not in ODVFFClassifier.__doc__
+
+
+def test_notes_of_fits_side_by_side_are_not_mixed_up():
+    """Each fit hears its own alone, also in threads."""
+    X, fitted = np.linspace(0, 1, 30)[:, None], ODVFFRegressor(n_harmonics=2)
+
+    def notes(level):
+        found = []
+        clone(fitted)._fit(MemorySource(as_table(X), np.full(30, level)), Run(tell=found.append))
+        return [str(note).partition(",")[0] for note in found]
+
+    with ThreadPoolExecutor(2) as pool:
+        heard = list(pool.map(notes, (7.0, -3e5, 0.0)))
+    assert heard == [["y is constant (7)"], ["y is constant (-300000)"], ["y is constant (0)"]]
 
 
 def test_bad_input_is_named(data, model):

@@ -9,11 +9,9 @@ import pytest
 
 from odvff import Fourier, GaussianNoise, InputError, Matern, NumericalError, Term
 from odvff.inference import FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.classes import fit_classes
 from odvff.inference.sites.fit import fit_sites
 from odvff.inference.stochastic.trainer import Trainer
 from odvff.likelihoods import expected_log_density
-from odvff.likelihoods.logit import Logit
 from odvff.statistics import collect
 from tests.inference.test_stochastic import LIKELIHOODS
 
@@ -156,33 +154,6 @@ def test_weights_are_frequencies(data):
     repeated = fit_sites(terms(), likelihood, [(np.repeat(X, w.astype(int), 0), np.repeat(y, w.astype(int)))])
     assert np.isclose(weighted.bound, repeated.bound, rtol=1e-6)
     assert np.allclose(weighted.posterior.mean(X), repeated.posterior.mean(X), atol=1e-4)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_classes_one_versus_rest(n_classes):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0, 1, (600, 2))
-    names = np.array(["red", "green", "blue"][:n_classes])
-    labels = names[(X[:, 0] * n_classes + 0.2 * rng.standard_normal(600)).clip(0, n_classes - 0.01).astype(int)]
-    seen = set()
-    fit = fit_classes(
-        terms(), Logit(), [(X[:300], labels[:300]), (X[300:], labels[300:])], progress=lambda c, n, e: seen.add(c)
-    )
-    assert list(fit.classes) == sorted(names)
-    assert seen == (set(names) if n_classes > 2 else {"red"})
-    P = fit.probabilities(X)
-    assert P.shape == (600, n_classes)
-    assert np.allclose(P.sum(axis=1), 1)
-    assert (P > 0).all()
-    assert np.mean(fit.classes[P.argmax(axis=1)] == labels) > 0.85
-    # honest: the chance given to the likeliest class is how often it is right
-    assert abs(P.max(axis=1).mean() - np.mean(fit.classes[P.argmax(axis=1)] == labels)) < 0.04
-    with pytest.raises(InputError, match="y has a missing label in row 2 of a chunk"):
-        fit_classes(terms(), Logit(), [(X[:4], np.array([0.0, 1.0, np.nan, 1.0]))])
-    with pytest.raises(InputError, match="y has a missing label in row 1 of a chunk"):
-        fit_classes(terms(), Logit(), [(X[:3], np.array(["a", None, "b"], dtype=object))])
-    with pytest.raises(InputError, match=r"there must be two classes or more, got \['red'\]"):
-        fit_classes(terms(), Logit(), [(X, np.full(600, "red"))])
 
 
 def test_hopeless_and_interrupted_fits_end(data):

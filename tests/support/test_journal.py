@@ -8,11 +8,12 @@ from odvff.design import Design, NumericPart
 from odvff.errors import FileError
 from odvff.inference.sites.fit import fit_sites
 from odvff.likelihoods.named import make_likelihood
-from odvff.methods import NO_JOURNAL, Options, fit_rows
+from odvff.methods import Options, fit_rows
 from odvff.rows import CHUNK_ROWS, MemoryRows
 from odvff.statistics.resumable import collect_rows
-from odvff.support.journal import FolderJournal
+from odvff.support.journal import NO_JOURNAL, FolderJournal
 from odvff.support.progress import silent
+from odvff.support.run import Run
 from odvff.terms import Sum
 
 
@@ -114,7 +115,7 @@ def test_stochastic_training_goes_on_where_it_was(journal):
     options = Options(n_harmonics=3, n_gamma=5, inference="stochastic", n_steps=200, batch_size=100)
     whole = fit_rows("odvff", rows, design, options)
     with pytest.raises(Broken):
-        fit_rows("odvff", rows, design, options, journal=journal, progress=breaks_after(3))
-    resumed = fit_rows("odvff", rows, design, options, journal=journal)
+        fit_rows("odvff", rows, design, options, run=Run(breaks_after(3), journal))
+    resumed = fit_rows("odvff", rows, design, options, run=Run(journal=journal))
     assert np.array_equal(resumed.fit.posterior.mean(X), whole.fit.posterior.mean(X))
     assert resumed.fit.history == whole.fit.history

@@ -5,8 +5,7 @@ import sys
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,21 +13,22 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from odvff.design import STRUCTURES, Design
-from odvff.errors import InputError
-from odvff.estimators.pairs import pairs_asked
-from odvff.inference import FitWarning
+from odvff.design import Design
+from odvff.errors import Argument, FitWarning, InputError, gathered
+from odvff.estimators.pairs import check_possible, pairs_asked
+from odvff.estimators.parameters import Parameters
 from odvff.likelihoods.named import LABEL_NOISE, make_likelihood, parameters_of, pseudo_target
 from odvff.likelihoods.outcomes import Outcome
-from odvff.methods import NO_JOURNAL, Named, Options, check_method, fit_rows
+from odvff.methods import Named, Options, check_method, fit_rows
 from odvff.model.model import Effect, Model, Output
 from odvff.model.summary import Summary, summarise
 from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
 from odvff.rows import MemoryRows, merged
-from odvff.support.checks import positive, whole
-from odvff.support.journal import Journal
+from odvff.support.checks import whole
+from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.progress import Progress, Step, silent
+from odvff.support.run import Run
 from odvff.support.threads import one_blas_thread
 from odvff.support.words import plain
 from odvff.tables import Schema, Table, TableSource, as_table, learn_schema
@@ -38,13 +38,13 @@ from odvff.tables.table import is_frame
 CENTRE_ROWS = MERGED_ROWS = 20_000
 POINTS = 100
 STEPS, ROUNDS, ITERATIONS = 8000, 100, 200
-DEFAULTS = {"method": "odvff", "inference": "auto"}
 MOST_WEIGHT = 1e6  # on average: repeated rows call for less and less noise, and Gram / noise runs out of digits
 MANY_FEATURES = 1000
+ENGINE = {"max_rounds": "max_iter"}  # what functions underneath call an argument of ours
 
 
-class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """A Gaussian process for a table. The constructor's arguments are those of its subclasses."""
+class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
+    """A Gaussian process for a table."""
 
     model_: Model
 
@@ -93,33 +93,42 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         `progress` is told how it goes on, and what is reached is kept in a `journal`, to resume after a crash.
         """
-        self._check_likelihood()
-        self._fit(source, progress, journal)
+        self._check_arguments()
+        self._fit_and_say(source, progress, journal)
         self._know_columns()
         return self
+
+    def _check_arguments(self) -> None:
+        """Each by itself, then those that must go together; all that is wrong comes in one message."""
+        gathered([*self._checks(), self._check_likelihood])
+        gathered([self._inference, self._points, self._check_pairs])
 
     @abstractmethod
     def _check_likelihood(self) -> None:
         """Is the likelihood one of this estimator's?"""
 
+    def _inference(self) -> str:
+        """The inference that is to be used."""
+        return check_method(self.method, self.inference, gaussian=self.likelihood == "gaussian")
+
+    def _check_pairs(self) -> None:
+        check_possible(self.interactions, self.method, self.structure)
+
+    def _fit_and_say(self, source: TableSource, progress: Progress, journal: Journal = NO_JOURNAL) -> Self:
+        """Fit, and in the end say what is to be said of it."""
+        notes: list[FitWarning] = []
+        self._fit(source, Run(progress, journal, notes.append))
+        say(notes, stacklevel=4)
+        return self
+
     @abstractmethod
-    def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> Self:
+    def _fit(self, source: TableSource, run: Run) -> None:
         """Learn the schema, the posteriors and the model of a source."""
 
     def _options(self, inference: str, names: tuple[str, ...]) -> Options:
-        """The arguments of the constructor, checked, in the words of `odvff.methods`."""
-        if self.structure not in STRUCTURES:
-            raise InputError(f"structure must be 'additive' or 'separable', got {self.structure!r}.")
-        if not isinstance(self.completion, bool | np.bool_):
-            raise InputError(f"completion must be True or False, got {self.completion!r}.")
-        positive(self.learning_rate, "learning_rate", "0.01 is usual")
-        if positive(self.natural_step, "natural_step", "0.1 is usual") > 1:
-            raise InputError(f"natural_step must be up to 1, got {self.natural_step!r}; 0.1 is usual.")
+        """The arguments of the constructor, which have been checked, in the words of `odvff.methods`."""
         n_gamma, n_beta = self._points()
-        limit = {"stochastic": STEPS, "sites": ROUNDS}.get(inference, ITERATIONS)
-        if self.max_iter is not None:
-            limit = whole(self.max_iter, "max_iter", at_least=1, remedy="leave it out for a good choice")
-        whole(self.batch_size, "batch_size", at_least=1, remedy="500 is usual")
+        limit = self.max_iter or {"stochastic": STEPS, "sites": ROUNDS}.get(inference, ITERATIONS)
         return Options(
             smoothness=self.smoothness,
             n_harmonics=self.n_harmonics,
@@ -145,8 +154,11 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         n = whole(n, "n_inducing", at_least=least, remedy="or 'auto', which takes as many as pay")
         if n and self.method in ("vff", "exact"):
             raise InputError(
-                f"method {self.method!r} has no inducing points to choose, and n_inducing is {n}; leave it to 'auto', "
-                "or use method='odvff'."
+                f"method {self.method!r} has no inducing points to choose, and ",
+                Argument("n_inducing"),
+                f" is {n}; leave it to 'auto', or use ",
+                Argument("method", "odvff"),
+                ".",
             )
         return (n - n // 2, n // 2) if self.method == "odvgp" else (n, max(n, 1))
 
@@ -170,17 +182,14 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         schema: Schema,
         rows: EncodedRows | MemoryRows,
         outcome: Outcome,
+        run: Run,
         label: Any = None,
-        progress: Progress = silent,
-        journal: Journal = NO_JOURNAL,
-    ) -> tuple[Output, str]:
-        """One posterior, and the inference it was found by."""
+    ) -> Output:
+        """One posterior, and how to read it."""
         name = outcome.likelihood
-        inference = self._checked_inference(gaussian=name == "gaussian")
-        options, design = self._options(inference, schema.names), schema.design(self.structure)
-        self._warn_of_many_features(options, design, rows.n_rows)
-        fit = warnings_of_estimators(outcome.shift)(fit_rows)
-        named = fit(
+        options, design = self._options(self._inference(), schema.names), schema.design(self.structure)
+        self._note_many_features(options, design, rows.n_rows, run)
+        named = fit_rows(
             self.method,
             rows,
             design,
@@ -188,20 +197,12 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             likelihood=None if name == "gaussian" else make_likelihood(name, **outcome.parameters),
             pseudo_target=lambda values: pseudo_target(name, values),
             label_noise=LABEL_NOISE.get(name, 0.0),
-            progress=progress,
-            journal=journal,
+            run=run.in_units(outcome.shift, outcome.scale),
         )
         X, _, weights = rows.sample(CENTRE_ROWS)
-        return self._output(named, X, weights, outcome, label), inference
+        return self._output(named, X, weights, outcome, label)
 
-    def _checked_inference(self, *, gaussian: bool) -> str:
-        """The inference that is to be used, if method and inference are names that go together."""
-        for what in ("method", "inference"):
-            if not isinstance(getattr(self, what), str):
-                raise InputError(f"{what} must be a name, such as {DEFAULTS[what]!r}, got {getattr(self, what)!r}.")
-        return check_method(self.method, self.inference, gaussian=gaussian)
-
-    def _warn_of_many_features(self, options: Options, design: Design, n_rows: int) -> None:
+    def _note_many_features(self, options: Options, design: Design, n_rows: int, run: Run) -> None:
         """A fit with many times more features than rows takes long, and nobody would know why."""
         harmonics = options.n_harmonics
         if self.method not in ("odvff", "vff") or not isinstance(harmonics, int | np.integer):
@@ -209,11 +210,13 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         each, columns = 2 * int(harmonics) + 1, len(design.numeric)
         n = each ** min(columns, 3) if design.joint else each * columns  # joint effects have up to three columns
         if n > MANY_FEATURES and n > 2 * n_rows:
-            warnings.warn(
-                f"n_harmonics={harmonics} makes {n:,} features for {n_rows:,} rows, which takes long and brings "
-                "little; n_harmonics='auto' takes as many as the data call for.",
-                FitWarning,
-                stacklevel=5,
+            run.tell(
+                FitWarning(
+                    Argument("n_harmonics", int(harmonics)),
+                    f" makes {n:,} features for {n_rows:,} rows, which takes long and brings little; ",
+                    Argument("n_harmonics", "auto"),
+                    " takes as many as the data call for.",
+                )
             )
 
     @one_blas_thread()
@@ -360,24 +363,11 @@ def seed_of(random_state: Any) -> int:
     return whole(random_state, "random_state", at_least=0, remedy="give a whole number, or None")
 
 
-@contextmanager
-def warnings_of_estimators(level: float) -> Iterator[None]:
-    """Warnings of a fit in the words and units that estimators have, when it has ended; `level` is the mean of y."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FitWarning)
-        yield
-    seen = set()
-    for w in caught:
-        text = str(w.message).replace("`max_rounds`", "`max_iter`")
-        if text.startswith("y is constant"):  # of standardised y, and as often as a fit begins
-            text = (
-                f"y is constant ({level:g}), as far as float64 can tell: there is nothing to explain, and the noise "
-                "ends near nothing. Check the target column."
-            )
-        if text not in seen:
-            seen.add(text)
-            message = FitWarning(text) if w.category is FitWarning else w.message
-            warnings.warn_explicit(message, w.category, w.filename, w.lineno)
+def say(notes: Iterable[FitWarning], stacklevel: int) -> None:
+    """Notes of a fit as Python's warnings, each once, in the words that estimators have."""
+    heard = {str(note): note for note in (note.renamed(ENGINE) for note in notes)}
+    for note in heard.values():
+        warnings.warn(note, stacklevel=stacklevel)
 
 
 class _Lines:

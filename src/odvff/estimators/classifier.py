@@ -1,26 +1,27 @@
 """ODVFFClassifier: probabilities of classes from any table, averaged over the posterior."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
-from odvff.errors import InputError
+from odvff.errors import Argument, InputError
 from odvff.estimators.base import TableEstimator, name_of
+from odvff.estimators.parameters import about, described
 from odvff.likelihoods.named import CLASSIFICATION
 from odvff.likelihoods.outcomes import Outcome
-from odvff.methods import NO_JOURNAL
 from odvff.model.task import Labels, log_of
-from odvff.support.journal import Journal
-from odvff.support.progress import Progress
+from odvff.support.run import Run
 from odvff.tables import MemorySource, TableSource
 from odvff.tables.targets import labels_of, plain
 
 MOST_CLASSES = 200
 
 
+@described
+@dataclass(eq=False, repr=False)
 class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     """Gaussian-process classification for tables; more than two classes one against the rest.
 
@@ -29,22 +30,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    method : "odvff" or "vff" (Fourier features), or for comparison "odvgp" and "svgp" (inducing points).
-    structure : "additive", or "separable" for one joint effect of up to three numeric columns.
-    smoothness : of the Matérn kernels, 0.5, 1.5 or 2.5.
-    n_harmonics : of every column, or "auto" for as many as the data call for.
-    n_inducing : inducing points, with stochastic inference; "auto" for those that pay.
-    completion : complete the Fourier basis, so that effects need not be periodic at the ends.
-    inference : "sites" (a few passes over the rows), "stochastic" (minibatches), or "auto".
-    likelihood : "probit" or "logit".
-    batch_size, learning_rate, natural_step : of stochastic inference.
-    max_iter : rounds of sites or stochastic steps; None for 100 or 8000.
-    categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
-    interactions : pairs of numeric columns that have a joint effect besides their own: "auto" looks for those that pay
-        (not with minibatches, inducing points or structure="separable"), a number for up to so many, 0 for none, or a
-        list of pairs such as [("width", "height")].
-    random_state : of samples of rows and minibatches.
-    verbose : print progress on standard error.
+    {parameters}
 
     Attributes
     ----------
@@ -64,54 +50,20 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     array(['low', 'high'], dtype='<U4')
     """
 
-    def __init__(
-        self,
-        method: str = "odvff",
-        structure: str = "additive",
-        smoothness: float = 1.5,
-        n_harmonics: int | str = "auto",
-        n_inducing: int | str = "auto",
-        completion: bool = True,
-        inference: str = "auto",
-        likelihood: str = "probit",
-        batch_size: int = 500,
-        max_iter: int | None = None,
-        learning_rate: float = 0.01,
-        natural_step: float = 0.1,
-        categorical: Any = "auto",
-        interactions: Any = "auto",
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.method = method
-        self.structure = structure
-        self.smoothness = smoothness
-        self.n_harmonics = n_harmonics
-        self.n_inducing = n_inducing
-        self.completion = completion
-        self.inference = inference
-        self.likelihood = likelihood
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.natural_step = natural_step
-        self.categorical = categorical
-        self.interactions = interactions
-        self.random_state = random_state
-        self.verbose = verbose
+    likelihood: str = field(default="probit", metadata=about('"probit" or "logit".'))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFClassifier":
         """Learn from the rows of X and their labels y; weights count how often a row is there."""
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        self._check_likelihood()
+        self._check_arguments()
         table, name = self._table(X, reset=True), name_of(y)
         y = labels_of(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
         table, y, weights = self._weighted(table, y, sample_weight)
-        return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
+        return self._fit_and_say(MemorySource(table, y, weights, self._seed(), name), self._progress())
 
-    def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> "ODVFFClassifier":
+    def _fit(self, source: TableSource, run: Run) -> None:
         classes: list[Any] = []
 
         def look(y: Any, weights: Any | None) -> None:
@@ -122,7 +74,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
                     "or use regression if they are numbers."
                 )
 
-        schema = self._learn(source, look, progress).with_intercept()
+        schema = self._learn(source, look, run.progress).with_intercept()
         (found,) = classes
         if len(found) < 2:
             raise InputError(
@@ -130,18 +82,17 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
                 "check the target column, and weights of zero."
             )
         wanted = [1] if len(found) == 2 else list(range(len(found)))
-        outputs, inference = [], ""
+        outputs = []
         for c in wanted:
             label = plain(found[c])
             rows = self._rows(schema, source, lambda y, label=label: (y == label).astype(np.float64))  # type: ignore[misc]
-            told = _of_class(progress, label) if len(wanted) > 1 else progress
-            outcome = Outcome(self.likelihood, {})
-            output, inference = self._fit_output(schema, rows, outcome, label, told, journal.within(f"class {c}"))
+            own = run.of_class(c, label) if len(wanted) > 1 else run
+            output = self._fit_output(schema, rows, Outcome(self.likelihood, {}), own, label)
             if output.message == "interrupted" and len(wanted) > 1:
                 raise KeyboardInterrupt  # the classes without a fit make no model
             outputs.append(output)
-        self.model_ = self._made(schema, inference, source.n_rows, tuple(outputs), Labels(found), source.target)
-        return self
+        made = (tuple(outputs), Labels(found), source.target)
+        self.model_ = self._made(schema, self._inference(), source.n_rows, *made)
 
     @property
     def classes_(self) -> Any:
@@ -150,7 +101,9 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def _check_likelihood(self) -> None:
         if self.likelihood not in CLASSIFICATION:
-            raise InputError(f"likelihood must be one of {', '.join(CLASSIFICATION)}, got {self.likelihood!r}.")
+            raise InputError(
+                Argument("likelihood"), f" must be one of {', '.join(CLASSIFICATION)}, got {self.likelihood!r}."
+            )
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class at every row, averaged over the posterior, (N, classes)."""
@@ -183,8 +136,3 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _of_class(progress: Progress, label: Any) -> Progress:
-    """Tells which class it is about."""
-    return lambda step: progress(replace(step, stage=f"class {label}: {step.stage}"))

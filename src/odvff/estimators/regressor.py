@@ -8,20 +8,21 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from odvff.errors import InputError
-from odvff.estimators.base import TableEstimator, name_of, seed_of, warnings_of_estimators
+from odvff.errors import Argument, FitWarning, InputError
+from odvff.estimators.base import TableEstimator, name_of, say, seed_of
+from odvff.estimators.parameters import described
 from odvff.estimators.parts import Parts
 from odvff.estimators.units import TargetMoments, Units, robust_units, units_of
-from odvff.inference import FitWarning, fit_collapsed
+from odvff.inference import fit_collapsed
 from odvff.likelihoods.named import REGRESSION
 from odvff.likelihoods.outcomes import Outcome
-from odvff.methods import NO_JOURNAL, Named, choose_terms
+from odvff.methods import Named, choose_terms
 from odvff.model.model import Model
 from odvff.model.task import Numbers
 from odvff.rows import MemoryRows
 from odvff.support.checks import positive
-from odvff.support.journal import Journal
-from odvff.support.progress import Progress, Step
+from odvff.support.progress import Step
+from odvff.support.run import Run, Tell
 from odvff.tables import MemorySource, Schema, Table, TableSource
 from odvff.tables.source import EncodedRows
 from odvff.tables.targets import numbers_of
@@ -29,6 +30,7 @@ from odvff.tables.targets import numbers_of
 MIDDLE_ROWS = 20_000
 
 
+@described
 class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     """Gaussian-process regression for tables of a hundred to a billion rows.
 
@@ -38,24 +40,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    method : "odvff" (Fourier features, and inducing points for the mean where they pay), "vff" (without points), or
-        for comparison "odvgp", "svgp", "sgpr" (inducing points) and "exact".
-    structure : "additive", or "separable" for one joint effect of up to three numeric columns.
-    smoothness : of the Matérn kernels, 0.5, 1.5 or 2.5.
-    n_harmonics : of every column, or "auto" for as many as the data call for.
-    n_inducing : inducing points, or "auto" for those that pay.
-    completion : complete the Fourier basis, so that effects need not be periodic at the ends.
-    inference : "collapsed" (Gaussian noise; statistics in one pass), "sites" (other likelihoods), "stochastic"
-        (minibatches), or "auto".
-    likelihood : "gaussian", "student-t" for outliers, "poisson" for counts (effects are then on the log scale).
-    batch_size, learning_rate, natural_step : of stochastic inference.
-    max_iter : of iterations, rounds of sites or stochastic steps; None for 200, 100 or 8000.
-    categorical : "auto" (by type), or a list of columns that are to be taken as categories besides.
-    interactions : pairs of numeric columns that have a joint effect besides their own: "auto" looks for those that pay
-        (not with minibatches, inducing points or structure="separable"), a number for up to so many, 0 for none, or a
-        list of pairs such as [("width", "height")].
-    random_state : of samples of rows and minibatches.
-    verbose : print progress on standard error.
+    {parameters}
 
     Attributes
     ----------
@@ -77,51 +62,15 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     _parts: Parts
 
-    def __init__(
-        self,
-        method: str = "odvff",
-        structure: str = "additive",
-        smoothness: float = 1.5,
-        n_harmonics: int | str = "auto",
-        n_inducing: int | str = "auto",
-        completion: bool = True,
-        inference: str = "auto",
-        likelihood: str = "gaussian",
-        batch_size: int = 500,
-        max_iter: int | None = None,
-        learning_rate: float = 0.01,
-        natural_step: float = 0.1,
-        categorical: Any = "auto",
-        interactions: Any = "auto",
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.method = method
-        self.structure = structure
-        self.smoothness = smoothness
-        self.n_harmonics = n_harmonics
-        self.n_inducing = n_inducing
-        self.completion = completion
-        self.inference = inference
-        self.likelihood = likelihood
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.natural_step = natural_step
-        self.categorical = categorical
-        self.interactions = interactions
-        self.random_state = random_state
-        self.verbose = verbose
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
         """Learn from the rows of X and their targets y; weights count how often a row is there."""
         name = name_of(y)
         table, y, weights = self._checked(X, y, sample_weight, reset=True)
-        return self._fit(MemorySource(table, y, weights, self._seed(), name), self._progress(), NO_JOURNAL)
+        return self._fit_and_say(MemorySource(table, y, weights, self._seed(), name), self._progress())
 
-    def _fit(self, source: TableSource, progress: Progress, journal: Journal) -> "ODVFFRegressor":
+    def _fit(self, source: TableSource, run: Run) -> None:
         moments = TargetMoments(counts=self.likelihood == "poisson")
-        schema = self._learn(source, moments.add, progress)
+        schema = self._learn(source, moments.add, run.progress)
         if self.likelihood == "poisson":
             schema, outcome = schema.with_intercept(), Outcome("poisson", {})
             rows = self._rows(schema, source)
@@ -133,11 +82,10 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             else:
                 rows, units = self._standardised(schema, source, moments.units())
             outcome = Outcome(self.likelihood, start, units.middle, units.spread)
-        output, inference = self._fit_output(schema, rows, outcome, None, progress, journal)
-        self.model_ = self._made(schema, inference, source.n_rows, (output,), Numbers(), source.target)
+        output = self._fit_output(schema, rows, outcome, run)
+        self.model_ = self._made(schema, self._inference(), source.n_rows, (output,), Numbers(), source.target)
         if hasattr(self, "_parts"):
             del self._parts
-        return self
 
     def _standardised(
         self, schema: Schema, source: TableSource, units: Units
@@ -152,13 +100,15 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     def _check_likelihood(self) -> None:
         if self.likelihood not in REGRESSION:
-            raise InputError(f"likelihood must be one of {', '.join(REGRESSION)}, got {self.likelihood!r}.")
+            raise InputError(
+                Argument("likelihood"), f" must be one of {', '.join(REGRESSION)}, got {self.likelihood!r}."
+            )
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any]:
         """The table, targets and weights, without rows of weight zero."""
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        self._check_likelihood()
+        self._check_arguments()
         table = self._table(X, reset=reset)
         y = numbers_of(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
@@ -185,23 +135,25 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         """
         if self.n_inducing not in ("auto", 0):
             raise InputError(
-                f"partial_fit keeps no rows, which inducing points need; n_inducing must be 'auto' or 0, got "
-                f"{self.n_inducing!r}."
+                "partial_fit keeps no rows, which inducing points need; ",
+                Argument("n_inducing"),
+                f" must be 'auto' or 0, got {self.n_inducing!r}.",
             )
         first = not hasattr(self, "_parts")
         if first and hasattr(self, "model_"):  # scikit-learn's checks do so, or it would be an error
-            warnings.warn(
+            note = FitWarning(
                 "partial_fit goes on from partial_fit, and this model was fitted at once or loaded, without the sums "
                 "that rows are added to: a new model begins, and the rows before are forgotten. Begin with "
-                "partial_fit, or `clone` the estimator for a new model.",
-                FitWarning,
-                stacklevel=2,
+                "partial_fit, or `clone` the estimator for a new model."
             )
+            warnings.warn(note, stacklevel=2)
         table, y, weights = self._checked(X, y, sample_weight, reset=first)
         parts = self._first_part(table, y, weights) if first else self._parts
         parts = parts.added(table, y, weights)
         # both or none: an interrupt on the way leaves what was there
-        self.model_, self._parts = self._model_of(parts), parts
+        notes: list[FitWarning] = []
+        self.model_, self._parts = self._model_of(parts, notes.append), parts
+        say(notes, stacklevel=3)
         return self
 
     def _first_part(self, table: Table, y: Any, weights: Any | None) -> Parts:
@@ -215,17 +167,17 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             report.append("no inducing points: fitting in parts keeps no rows for them")
         return Parts(schema, terms, tuple(report), units.middle, units.spread, options.seed)
 
-    def _model_of(self, parts: Parts) -> Model:
+    def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""
         statistics, shift, scale = parts.standardised()
         options, progress = self._options("collapsed", parts.schema.names), self._progress()
-        with warnings_of_estimators(shift):
-            fit = fit_collapsed(
-                parts.terms,
-                statistics,
-                max_iter=options.max_iter,
-                progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
-            )
+        fit = fit_collapsed(
+            parts.terms,
+            statistics,
+            max_iter=options.max_iter,
+            progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
+            tell=lambda note: tell(note.in_units(shift, scale)),
+        )
         outcome = Outcome("gaussian", {}, shift, scale)
         output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, outcome, None)
         return self._made(parts.schema, "collapsed", parts.n_rows, (output,), Numbers(), "y")

@@ -60,6 +60,9 @@ class NoJournal:
         return None
 
 
+NO_JOURNAL = NoJournal()
+
+
 class FolderJournal:
     """Keeps entries as files in a folder, which is made with the first one."""
 

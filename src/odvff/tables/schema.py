@@ -261,11 +261,16 @@ def check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:
 
 def _chosen(categorical: Any, names: tuple[str, ...]) -> set[int]:
     """Positions of the columns that are to be taken as categories."""
+    return {place_of(column, names, "categorical") for column in listed_columns(categorical)}
+
+
+def listed_columns(categorical: Any) -> Iterable[Any]:
+    """The columns that are named, none if they are to be known by their type."""
     if categorical is None or (isinstance(categorical, str) and categorical == "auto"):
-        return set()
+        return ()
     if isinstance(categorical, str) or not isinstance(categorical, Iterable):
         raise InputError(Argument("categorical"), f" must be 'auto' or a list of columns, got {categorical!r}.")
-    return {place_of(column, names, "categorical") for column in categorical}
+    return categorical
 
 
 def place_of(column: Any, names: tuple[str, ...], argument: str) -> int:

@@ -21,7 +21,8 @@ from jax.flatten_util import ravel_pytree
 from scipy.optimize import minimize
 
 from odvff.errors import InputError, NumericalError
-from odvff.inference.collapsed.fit import NOISE, Fit, scale_of, warn_unless_converged
+from odvff.inference.collapsed.fit import NOISE, Fit, scale_of
+from odvff.inference.notes import unfinished_fit
 from odvff.inference.stochastic.grouped import whiten
 from odvff.inference.stochastic.trainable import Recipe, named_like, take_apart, take_terms_apart
 from odvff.likelihoods import GaussianNoise
@@ -29,6 +30,7 @@ from odvff.linalg import Dense
 from odvff.posterior import Posterior
 from odvff.support.arrays import in_double_precision
 from odvff.support.checks import matrix, positive, vector, whole
+from odvff.support.run import Tell, warn
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
@@ -185,10 +187,14 @@ def _pull_back(model: _Model, p: Any, fixed: Any, chunk: Any, upstream: Any) -> 
 
 
 def fit_chunked(
-    bound: ChunkedBound, *, max_iter: int = 200, progress: Callable[[int, float], None] | None = None
+    bound: ChunkedBound,
+    *,
+    max_iter: int = 200,
+    progress: Callable[[int, float], None] | None = None,
+    tell: Tell = warn,
 ) -> Fit:
     """Maximise a chunked bound from where it starts; the result is never below the start."""
-    limits = bound.limits(scale_of(bound.mean, bound.variance))
+    limits = bound.limits(scale_of(bound.mean, bound.variance, tell))
     start = np.clip(bound.start, limits[:, 0], limits[:, 1])
     if not np.isfinite(bound(start)[0]):
         raise NumericalError(
@@ -225,7 +231,8 @@ def fit_chunked(
             raise
     q, noise = bound.posterior(best[1])
     fit = Fit(q, noise, float(best[0]), tuple(history), message == "converged", message, ())
-    warn_unless_converged(fit, stacklevel=3)
+    if not fit.converged:
+        tell(unfinished_fit(message, fit.bound))
     return fit
 
 

@@ -1,6 +1,5 @@
 """Hyper-parameters by the collapsed bound: L-BFGS-B on statistics, then the posterior in closed form."""
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,10 +9,12 @@ import numpy as np
 from odvff.errors import InputError
 from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
 from odvff.inference.maximise import maximise
+from odvff.inference.notes import ConstantTarget, unfinished_fit
 from odvff.posterior import Posterior
 from odvff.statistics import Statistics
 from odvff.statistics.basis import orthogonal, signature
 from odvff.support.checks import whole
+from odvff.support.run import Tell, unheard, warn
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
@@ -24,10 +25,6 @@ NOISE = (1e-8, 1e1)
 LATEST = 20  # iterations in which a plateau is seen
 # standard errors of a parameter, on the way to a choice; few rows have saddles where gradients are small
 ROUGHLY, LESS_ROUGHLY, FEW_ROWS = 0.03, 1e-3, 2000
-
-
-class FitWarning(UserWarning):
-    """A fit ended, but a person should know how."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +59,7 @@ def fit_collapsed(
     plateau: float = 0.0,
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
+    tell: Tell = warn,
 ) -> Fit:
     """Maximise the collapsed bound over all lengthscales, variances and the noise.
 
@@ -71,7 +69,7 @@ def fit_collapsed(
     keeps the best. `tolerance` is the relative change of the bound that ends the fit; it also ends where the gradient
     calls for a step of less than `precision` standard errors in every parameter, and where the bound has risen by less
     than `plateau` nats in twenty iterations, as the variances of terms that explain nothing go to zero for ever.
-    Interrupting (Ctrl-C) returns the best found so far.
+    Interrupting (Ctrl-C) returns the best found so far. What a person should know of the end is told to `tell`.
     """
     terms = Sum.of(terms)
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
@@ -83,7 +81,7 @@ def fit_collapsed(
         raise InputError(
             "known=True says that the kernels of the terms and `noise` are a good start; give `noise` too."
         )
-    scale = scale_of(statistics.mean(output), statistics.variance(output))
+    scale = scale_of(statistics.mean(output), statistics.variance(output), tell)
     run = _Run(bound, statistics.weight, plateau, progress)
     with one_blas_thread():
         try:
@@ -107,31 +105,17 @@ def fit_collapsed(
         run.message,
         tuple(float(r) for r in best.residuals / statistics.weight / np.exp(parameters[-1])),
     )
-    warn_unless_converged(result, stacklevel=3)
+    if not result.converged:
+        tell(unfinished_fit(result.message, result.bound))
     return result
 
 
-def scale_of(mean: float, variance: float) -> float:
-    """The variance of y; for a constant y, with a warning, next to nothing."""
+def scale_of(mean: float, variance: float, tell: Tell) -> float:
+    """The variance of y; for a constant y, with a note, next to nothing."""
     if variance > 1e-14 * max(mean**2, 1e-300):
         return variance
-    warnings.warn(
-        f"y is constant ({mean:g}), as far as float64 can tell: there is nothing to explain, and the noise ends near "
-        "nothing. Check the target column, and centre y if its mean is large.",
-        FitWarning,
-        stacklevel=3,
-    )
+    tell(ConstantTarget(mean))
     return max(mean**2, 1.0) * 1e-12
-
-
-def warn_unless_converged(fit: Fit, stacklevel: int) -> None:
-    if not fit.converged:
-        warnings.warn(
-            f"the fit stopped before it converged ({fit.message}); its bound is {fit.bound:.6g}. Raise `max_iter`, or "
-            "use the model as it is if the bound no longer rises.",
-            FitWarning,
-            stacklevel=stacklevel,
-        )
 
 
 def fit_quietly(
@@ -148,9 +132,7 @@ def posterior_of(terms: Sum, statistics: Statistics, noise: float) -> Fit:
 
 
 def _quietly(terms: Sum, statistics: Statistics, **options: Any) -> Fit:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)
-        fit = fit_collapsed(terms, statistics, **options)
+    fit = fit_collapsed(terms, statistics, tell=unheard, **options)
     if fit.message == "interrupted":  # there is more to come than this
         raise KeyboardInterrupt
     return fit

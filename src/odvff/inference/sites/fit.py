@@ -17,7 +17,6 @@ are.
 have their sites, from the same pass. The level of g is not near zero, so the mean of its pseudo-targets is taken off.
 """
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,8 +26,9 @@ import numpy as np
 
 from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
-from odvff.inference.collapsed.fit import FitWarning, kernel_limits
+from odvff.inference.collapsed.fit import kernel_limits
 from odvff.inference.maximise import maximise
+from odvff.inference.notes import unfinished_sites
 from odvff.inference.sites.site_likelihood import BLOCK_ROWS, SiteLikelihood, noise_variance
 from odvff.likelihoods import predictive_moments
 from odvff.posterior import Posterior
@@ -39,13 +39,14 @@ from odvff.statistics.basis import check_columns, fill_features, orthogonal, out
 from odvff.statistics.chunks import weighted_rows
 from odvff.support.arrays import Array
 from odvff.support.checks import whole
-from odvff.support.journal import Journal, NoJournal
+from odvff.support.journal import NO_JOURNAL, Journal
+from odvff.support.run import Tell, warn
 from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.terms import Sum, Term
 
 SAMPLE_ROWS, WARM_UP = 1_000_000, 3
 KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
-STAGE, NO_JOURNAL = "sites", NoJournal()
+STAGE = "sites"
 VARIANCE = (1e-12, 1e15)
 REACH = 3.0  # of logarithms of hyper-parameters, in one round
 SMALLEST_STEP = 1e-8
@@ -92,6 +93,7 @@ def fit_sites(
     tolerance: float = 1e-6,
     progress: Callable[[int, float], None] | None = None,
     journal: Journal = NO_JOURNAL,
+    tell: Tell = warn,
 ) -> SiteFit:
     """Fit q, and all hyper-parameters if `train`, to the rows of the chunks `(X, y)` or `(X, y, weights)`.
 
@@ -156,12 +158,7 @@ def fit_sites(
         except KeyboardInterrupt:
             message = "interrupted"
     if message != "converged":
-        warnings.warn(
-            f"the sites stopped before they converged ({message}); the ELBO is {now.history[-1]:.6g}. Raise "
-            "`max_rounds`, or use the model as it is if the ELBO no longer rises.",
-            FitWarning,
-            stacklevel=2,
-        )
+        tell(unfinished_sites(message, now.history[-1]))
     posteriors = [lat.posterior(own, g) for lat, own, g in zip(latents, originals, now.guess.latents, strict=True)]
     return SiteFit(
         posteriors[0],
