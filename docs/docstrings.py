@@ -2,10 +2,12 @@
 
 The comment at the end of an attribute's line is what is to be said of it. In a list of parameters `name : words` is a
 description, no type: types are in the signature. Lines that begin with `>>>` are examples, also where no heading says
-so.
+so. Estimators put the words of their arguments into their docstrings when they are imported.
 """
 
+import inspect
 import re
+from importlib import import_module
 from typing import Any
 
 import griffe
@@ -25,7 +27,10 @@ class Words(griffe.Extension):
             if found:
                 obj.docstring = griffe.Docstring(f"{found[1][:1].upper()}{found[1][1:]}.", parent=obj)
             return
-        text = LISTED.sub(_described, obj.docstring.value)
+        text = obj.docstring.value
+        if "{parameters}" in text:
+            text = inspect.getdoc(getattr(import_module(obj.module.path), obj.name)) or text
+        text = LISTED.sub(_described, text)
         if "Examples\n---" not in text:
             text = EXAMPLE.sub("Examples\n--------\n>>> ", text, count=1)
         obj.docstring.value = text

@@ -1,8 +1,10 @@
 """The commands as people use them: results, machine output, exit codes, and one message for whatever is wrong."""
 
+import inspect
 import io
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -12,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from odvff import load
+from odvff import ODVFFRegressor, load
 from odvff.cli.app import app
 from odvff.model import metrics
 
@@ -491,3 +494,31 @@ def test_weights_do_not_count_in_what_is_measured_and_this_is_said(folder, tmp_p
         tmp_path / "m.odvff",
     )
     assert "counts every row once, whatever its weight" in result.stderr
+
+
+def test_arguments_have_options_and_errors_say_those(folder, tmp_path):
+    from odvff.cli.failures import OPTIONS, as_option
+    from odvff.errors import Argument, FitWarning, InputError
+
+    options = {o for p in typer.main.get_command(app).commands["fit"].params for o in p.opts}
+    assert set(OPTIONS.values()) <= options
+    assert set(OPTIONS) <= set(inspect.signature(ODVFFRegressor).parameters)
+    for argument, python, shell in (
+        (Argument("n_harmonics", "auto"), "n_harmonics='auto'", "--harmonics auto"),
+        (Argument("categorical", ["a b"]), "categorical=['a b']", "--categorical a b"),
+        (Argument("max_iter"), "max_iter", "--max-iter"),
+        (Argument("n_starts", 3), "n_starts=3", "n_starts=3"),
+    ):
+        error = InputError("raise ", argument, ".")
+        assert str(error) == str(pickle.loads(pickle.dumps(error))) == f"raise {python}."
+        assert error.spelled(as_option) == f"raise {shell}."
+    note = FitWarning("raise ", Argument("max_rounds"), " or ", Argument("method", "vff"))
+    assert str(note.renamed({"max_rounds": "max_iter"})) == "raise max_iter or method='vff'"
+    assert str(note) == "raise max_rounds or method='vff'"
+    place = ("-m", tmp_path / "m.odvff", "-x", "id,kind")
+    wrong = run("fit", folder / "t.csv", "-t", "y", "--seed", -1, "--smoothness", 1, "--max-iter", 0, *place, code=3)
+    for line in ("- --smoothness must be 0.5", "- --max-iter must be a whole", "- --seed must be a whole"):
+        assert line in wrong.stderr
+    done = run("fit", folder / "t.csv", "-t", "kind", "--harmonics", 2, "--max-iter", 1, "-m", place[1], "-x", "id,y")
+    assert "the sites stopped before they converged" in done.stderr
+    assert "Raise `--max-iter`" in done.stderr

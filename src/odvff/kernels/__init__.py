@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.errors import InputError, KernelError
+from odvff.errors import Argument, InputError, KernelError
 from odvff.kernels.matern_shape import VANISHED, polynomial
 from odvff.support.arrays import Array, asarray, in_double_precision, is_traced, namespace
 from odvff.support.checks import matrix, positive
@@ -39,7 +39,9 @@ class Matern:
 
     def __post_init__(self) -> None:
         if self.smoothness not in SMOOTHNESSES:
-            raise InputError(f"smoothness must be 0.5, 1.5 or 2.5, got {self.smoothness!r}; 1.5 is a good default.")
+            raise InputError(
+                Argument("smoothness"), f" must be 0.5, 1.5 or 2.5, got {self.smoothness!r}; 1.5 is a good default."
+            )
         for name in ("lengthscale", "variance"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
 
