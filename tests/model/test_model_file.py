@@ -193,6 +193,7 @@ def test_forged_arrays_are_refused(tmp_path, content, damage):
     ("where", "value", "message"),
     [
         (("estimator",), "os.system", "unknown estimator, 'os.system'"),
+        (("estimator",), "ODVFFClassifier", "it holds a regression, which its estimator does not do"),
         (("parameters", "shell"), "rm", "unknown parameter 'shell'"),
         (("outputs", 0, "terms", 0, "features", "n_harmonics"), 10**12, "has 1000000000000 harmonics or levels"),
         (("outputs", 0, "terms", 0, "kernel", "kind"), "pickle", "unknown kernel, 'pickle'"),

@@ -1,8 +1,8 @@
 """scikit-learn estimators: three lines from a table to a model."""
 
-from odvff.support.deferred import deferred
+from odvff.support.deferred import UNUSED, deferred
 
-with deferred("asyncio", "numpy.f2py", "numpy.testing", "pandas", "pydoc", "scipy.spatial", "scipy.stats"):
+with deferred(*UNUSED):
     from odvff.estimators.classifier import ODVFFClassifier
     from odvff.estimators.regressor import ODVFFRegressor
 

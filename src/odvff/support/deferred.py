@@ -14,6 +14,9 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+# what imports of scikit-learn and of SciPy name, and we do not use in every run
+UNUSED = ("asyncio", "numpy.f2py", "numpy.testing", "pandas", "pydoc", "scipy.spatial", "scipy.stats")
+
 
 class _StandIn(ModuleType):
     """A module that is imported when something of it is asked for."""
