@@ -14,7 +14,6 @@ likelihoods. All start from the same values, and all return the same kind of pos
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from odvff.inference import Fit, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.fit import NOISE, fit_quietly, scale_of
 from odvff.inference.notes import unfinished_fit
 from odvff.kernels import Categorical, Matern
-from odvff.likelihoods import GaussianNoise
+from odvff.likelihoods import GaussianNoise, Likelihood
 from odvff.rows import SAMPLE_ROWS, MemoryRows, RowSource
 from odvff.search import add_inducing, choose_harmonics, greedy_points, kmeans_points
 from odvff.search.harmonics import ALL_ROWS, adjust_harmonics
@@ -52,6 +51,7 @@ INFERENCE = {
     "sgpr": ("collapsed",),
     "exact": ("exact",),
 }
+GAUSSIAN_NOISE = GaussianNoise()
 GAUSSIAN = ("collapsed", "exact", "stochastic")
 OTHERS = ("sites", "stochastic")
 EXACT_ROWS = 5000
@@ -103,7 +103,7 @@ class Named:
     scores: tuple[tuple[int, float], ...] = ()  # of stochastic training: (step, mean log density of the held-out rows)
 
     @property
-    def likelihood(self) -> Any:
+    def likelihood(self) -> Likelihood:
         return GaussianNoise(self.fit.noise) if isinstance(self.fit, Fit) else self.fit.likelihood
 
 
@@ -149,26 +149,23 @@ def fit_rows(
     design: Design,
     options: Options,
     *,
-    likelihood: Any | None = None,
-    pseudo_target: Callable[[Any], Any] | None = None,
-    label_noise: float = 0.0,
+    likelihood: Likelihood = GAUSSIAN_NOISE,
     run: Run = BARE,
 ) -> Named:
     """Fit a design to rows from anywhere; what it has reached, and what is to be said of it, goes to the `run`.
 
-    Without a likelihood the noise is Gaussian, and y is centred. For another one, `pseudo_target` turns y into numbers
-    that are about as f should be: lengthscales and harmonics start from a Gaussian fit to these, centred. Their mean
-    says how large an intercept may have to be (a term of one level: the same in every row). `label_noise` is the least
-    variance of the noise on the scale of f, where targets are labels.
+    With Gaussian noise y is centred. With another likelihood, lengthscales and harmonics start from a Gaussian fit to
+    its pseudo-targets, numbers that are about as f should be, centred. Their mean says how large an intercept may have
+    to be (a term of one level: the same in every row).
     """
-    inference = check_method(method, options.inference, gaussian=likelihood is None)
+    inference = check_method(method, options.inference, gaussian=likelihood.closed_form)
     if not 0 <= options.held_out < 1:
         raise InputError(f"held_out is a share of the rows, from 0 up to 1, got {options.held_out!r}; 0.1 is usual.")
     if not 0 <= options.cooling <= 1:
         raise InputError(f"cooling is a share of the steps, from 0 to 1, got {options.cooling!r}; 0.25 is usual.")
     if options.held_out > 0 and inference != "stochastic":
         raise InputError(f"held_out is for stochastic inference, and {method} is fitted by {inference} inference here.")
-    problem = _Problem(rows, design, options, likelihood, pseudo_target, label_noise, run)
+    problem = _Problem(rows, design, options, likelihood, run)
     if method == "exact":
         return problem.exact()
     if method in ("odvff", "vff"):
@@ -188,7 +185,7 @@ def fit_rows(
 @one_blas_thread()
 def choose_terms(rows: RowSource, design: Design, options: Options) -> tuple[Sum, list[str]]:
     """The Fourier terms that a fit to these rows would have, and in words how they were chosen."""
-    return _Problem(rows, design, options, None, None, 0.0, BARE).fourier_terms()
+    return _Problem(rows, design, options, GAUSSIAN_NOISE, BARE).fourier_terms()
 
 
 def check_method(method: str, inference: str, *, gaussian: bool) -> str:
@@ -219,15 +216,12 @@ class _Problem:
         rows: RowSource,
         design: Design,
         options: Options,
-        likelihood: Any | None,
-        pseudo_target: Callable[[Any], Any] | None,
-        label_noise: float,
+        likelihood: Likelihood,
         run: Run,
     ):
         self.rows, self.design, self.options = rows, design, options
         self.progress, self.journal, self.tell = run.progress, run.journal, run.tell
-        self.likelihood, self.label_noise = likelihood, label_noise
-        self.pseudo_target = pseudo_target or (lambda y: y)
+        self.likelihood = likelihood
         self._statistics: Statistics | None = None  # of all rows and the terms chosen, if they are there already
         self._noise: float | None = None  # where a first look found the kernels of the terms
         self._level = 0.0  # of f, where targets are on another scale
@@ -238,15 +232,15 @@ class _Problem:
     def _sample(self, n_rows: int) -> tuple[Any, Any, Any]:
         """Rows by chance, with centred targets on the scale of f."""
         X, y, weights = self.rows.sample(n_rows)
-        if self.likelihood is None:
+        if self.likelihood.closed_form:
             return X, y, weights
-        f = self.pseudo_target(y)
+        f = self.likelihood.pseudo_target(y)
         self._level = float(np.average(f, weights=weights))
         return X, f - self._level, weights
 
     def _with_level(self, terms: Sum) -> Sum:
         """The terms with an intercept that can reach the level of f: a fit to centred targets has no use for one."""
-        if self.likelihood is None:
+        if self.likelihood.closed_form:
             return terms
         wide = Categorical(max(1.0, self._level**2))
         constant = [isinstance(t.features, Levels) and t.features.n_levels == 1 for t in terms]
@@ -275,25 +269,26 @@ class _Problem:
                 ladder = tuple(dict.fromkeys(min(n, rung) for rung in LADDER))
                 found = self._interactions(fit, self._shuffled(rows), pairs, most, ladder)
                 terms, self._noise = fit.terms, found.noise if found.terms else fit.noise
-                if self.likelihood is None and self._are_few() and not found.terms:
+                if self.likelihood.closed_form and self._are_few() and not found.terms:
                     self._statistics = statistics
-            if self.likelihood is not None:
+            if not self.likelihood.closed_form:
                 terms = self._started(terms)[0]
             return Sum((*terms, *found.terms)), [found.report] if pairs else []
         X, y, weights = self._sample(ALL_ROWS if self._are_few() else PROBE_ROWS)
         self.progress(Step("choosing harmonics", 0, unit="tries"))
+        least = self.likelihood.least_noise
         chosen = choose_harmonics(
-            self._terms(START_HARMONICS), X, y, weights=weights, least_noise=self.label_noise, seed=self.options.seed
+            self._terms(START_HARMONICS), X, y, weights=weights, least_noise=least, seed=self.options.seed
         )
         terms, self._noise, report = chosen.terms, chosen.fit.noise, [chosen.report]
-        if self.likelihood is None and self._are_few():
+        if self.likelihood.closed_form and self._are_few():
             self._statistics = chosen.statistics
         if pairs:
             rows = self._shuffled((X, y, weights))
             found = self._interactions(chosen.fit, rows, pairs, most, LADDER)
             report.append(found.report)
         if found.terms:
-            chosen = adjust_harmonics(Sum((*terms, *found.terms)), found.noise, rows, least_noise=self.label_noise)
+            chosen = adjust_harmonics(Sum((*terms, *found.terms)), found.noise, rows, least_noise=least)
             terms, self._noise, report[0] = chosen.terms, chosen.fit.noise, chosen.report
             self._statistics = None
         return self._with_level(terms), report
@@ -457,7 +452,7 @@ class _Problem:
             terms, self._noise = self._started(terms)
         trainer = Trainer(
             terms,
-            GaussianNoise(self._noise) if self.likelihood is None else self.likelihood,
+            GaussianNoise(self._noise) if self.likelihood.closed_form else self.likelihood,
             len(kept),
             gamma=self._gamma(terms) if gamma else None,
             learning_rate=o.learning_rate,
@@ -486,7 +481,7 @@ class _Problem:
         bound = float(np.mean(trained.history[-min(100, len(trained.history)) :]))
         report.append(f"trained for {len(trained.history)} steps: {trained.message}")
         ended = (bound, trained.history, trained.message != "interrupted", trained.message)
-        if self.likelihood is None:
+        if self.likelihood.closed_form:
             fit: Fit | SiteFit = Fit(trained.posterior, float(trained.likelihood.variance), *ended, ())
         else:
             fit = SiteFit(trained.posterior, trained.likelihood, *ended)

@@ -18,7 +18,6 @@ from sklearn.base import clone
 
 from odvff import InputError, ODVFFClassifier, ODVFFRegressor
 from odvff.estimators.parts import Parts
-from odvff.estimators.units import TargetMoments
 from odvff.inference import FitWarning
 from odvff.rows import CHUNK_ROWS
 from odvff.support.run import Run
@@ -503,19 +502,6 @@ def test_any_unit_of_y_will_do(data, scale):
     plain, scaled = (ODVFFRegressor(n_harmonics=4, method="vff").fit(X, s * y) for s in (1.0, scale))
     assert np.allclose(scaled.predict(X) / scale, plain.predict(X), rtol=0, atol=1e-3 * y.std())
     assert np.allclose(scaled.predict(X, return_std=True)[1] / scale, plain.predict(X, return_std=True)[1], rtol=1e-3)
-
-
-def test_units_of_chunks_are_those_of_all_rows():
-    rng = np.random.default_rng(0)
-    y, w = rng.normal(7, 2, 1000), rng.uniform(0, 3, 1000)
-    for weights in (None, w):
-        moments = TargetMoments()
-        for rows in (slice(0, 10), slice(10, 10), slice(10, 600), slice(600, 1000)):
-            moments.add(y[rows], None if weights is None else weights[rows])
-        units = moments.units()
-        mean = np.average(y, weights=weights)
-        assert units.middle == pytest.approx(mean, rel=1e-13)
-        assert units.spread == pytest.approx(np.sqrt(np.average((y - mean) ** 2, weights=weights)), rel=1e-13)
 
 
 def test_weights_of_zero_leave_rows_out_for_every_method(data):

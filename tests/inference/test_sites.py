@@ -78,7 +78,8 @@ def test_parameters_of_the_likelihood_are_trained(data):
     heavy = fit_sites(terms(), gpx.likelihoods.StudentT(10.0, 1.0), [(X, f + 0.3 * rng.standard_t(3, 800))])
     with jax.enable_x64(True):
         scale, df = (
-            float(gpx.parameters.val(p)) for p in (heavy.likelihood.scale, heavy.likelihood.degrees_of_freedom)
+            float(gpx.parameters.val(p))
+            for p in (heavy.likelihood.module.scale, heavy.likelihood.module.degrees_of_freedom)
         )
     assert abs(scale - 0.3) < 0.06
     assert 2 < df < 5

@@ -25,7 +25,7 @@ from odvff import (
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
 from odvff.inference.stochastic.checkpoint import load_checkpoint, save_checkpoint
-from odvff.inference.stochastic.trainable import take_apart, take_terms_apart
+from odvff.inference.stochastic.trainable import take_terms_apart
 from odvff.inference.stochastic.trainer import Checkpoint, Trainer, minibatches
 from odvff.likelihoods import log_predictive_density
 from odvff.likelihoods.logit import Logit
@@ -341,7 +341,7 @@ def test_taking_apart_and_back():
     assert np.allclose(again.covariance(X, X), terms.covariance(X, X))
     assert len(jax.tree.leaves(parameters)) == 3 + 1 + (4 + 1) + (2 + 1)
     assert len(jax.tree.leaves(take_terms_apart(terms, locations=False)[0])) == 3 + 1 + 4 + 2
-    assert np.isclose(take_apart(GaussianNoise(0.3))[1]({"variance": np.log(0.5)}).variance, 0.5)
+    assert np.isclose(GaussianNoise(0.3).take_apart()[1]({"variance": np.log(0.5)}).variance, 0.5)
 
 
 def test_minibatches_visit_every_row_once_an_epoch():

@@ -7,7 +7,7 @@ from odvff import Fourier, Matern, Term
 from odvff.design import Design, NumericPart
 from odvff.errors import FileError
 from odvff.inference.sites.fit import fit_sites
-from odvff.likelihoods.named import make_likelihood
+from odvff.likelihoods import likelihood_for
 from odvff.methods import Options, fit_rows
 from odvff.rows import CHUNK_ROWS, MemoryRows
 from odvff.statistics.resumable import collect_rows
@@ -94,7 +94,7 @@ def test_rounds_of_sites_go_on_where_they_were(journal, name):
     y = {"probit": f + rng.normal(size=300) > 0, "poisson": rng.poisson(np.exp(1 + f)), "student-t": f}[name].astype(
         float
     )
-    likelihood = make_likelihood(name)
+    likelihood = likelihood_for(name, labels=name == "probit")
     whole = fit_sites(terms(), likelihood, [(X, y)], tolerance=1e-4)
     for stop in (2, 3):
         with pytest.raises(Broken):

@@ -90,9 +90,9 @@ def _beside(made: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(model: Model, table: Table, interval: float) -> dict[str, Any]:
-    outcome, latent = model.outputs[0].outcome, model.latent(table)
-    mean, std = outcome.moments(*latent)
-    ends = outcome.quantiles([(1 - interval) / 2, (1 + interval) / 2], *latent)
+    predictive, f = model.outputs[0].predictive, model.latent(table)
+    mean, std = predictive.moments(f)
+    ends = predictive.quantiles([(1 - interval) / 2, (1 + interval) / 2], f)
     return {
         "mean": mean,
         "std": std,

@@ -17,10 +17,10 @@ from odvff.design import Design
 from odvff.errors import Argument, FitWarning, InputError, gathered
 from odvff.estimators.pairs import check_possible, pairs_asked
 from odvff.estimators.parameters import Parameters
-from odvff.likelihoods.named import LABEL_NOISE, make_likelihood, parameters_of, pseudo_target
-from odvff.likelihoods.outcomes import Outcome
+from odvff.likelihoods import Likelihood, Units, likelihood_for
 from odvff.methods import Named, Options, check_method, fit_rows
 from odvff.model.model import Effect, Model, Output
+from odvff.model.predictive import Predictive
 from odvff.model.summary import Summary, summarise
 from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
@@ -47,6 +47,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     """A Gaussian process for a table."""
 
     model_: Model
+    _labels: bool  # is y one, or a number?
 
     # input
 
@@ -100,16 +101,16 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _check_arguments(self) -> None:
         """Each by itself, then those that must go together; all that is wrong comes in one message."""
-        gathered([*self._checks(), self._check_likelihood])
+        gathered([*self._checks(), self._likelihood])
         gathered([self._inference, self._points, self._check_pairs])
 
-    @abstractmethod
-    def _check_likelihood(self) -> None:
-        """Is the likelihood one of this estimator's?"""
+    def _likelihood(self) -> Likelihood:
+        """The likelihood that was asked for, if it is one for this estimator."""
+        return likelihood_for(self.likelihood, labels=self._labels)
 
     def _inference(self) -> str:
         """The inference that is to be used."""
-        return check_method(self.method, self.inference, gaussian=self.likelihood == "gaussian")
+        return check_method(self.method, self.inference, gaussian=self._likelihood().closed_form)
 
     def _check_pairs(self) -> None:
         check_possible(self.interactions, self.method, self.structure)
@@ -181,26 +182,18 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         self,
         schema: Schema,
         rows: EncodedRows | MemoryRows,
-        outcome: Outcome,
+        likelihood: Likelihood,
+        units: Units,
         run: Run,
         label: Any = None,
     ) -> Output:
         """One posterior, and how to read it."""
-        name = outcome.likelihood
         options, design = self._options(self._inference(), schema.names), schema.design(self.structure)
         self._note_many_features(options, design, rows.n_rows, run)
-        named = fit_rows(
-            self.method,
-            rows,
-            design,
-            options,
-            likelihood=None if name == "gaussian" else make_likelihood(name, **outcome.parameters),
-            pseudo_target=lambda values: pseudo_target(name, values),
-            label_noise=LABEL_NOISE.get(name, 0.0),
-            run=run.in_units(outcome.shift, outcome.scale),
-        )
+        run = run.in_units(units.shift, units.scale)
+        named = fit_rows(self.method, rows, design, options, likelihood=likelihood, run=run)
         X, _, weights = rows.sample(CENTRE_ROWS)
-        return self._output(named, X, weights, outcome, label)
+        return self._output(named, X, weights, units, label)
 
     def _note_many_features(self, options: Options, design: Design, n_rows: int, run: Run) -> None:
         """A fit with many times more features than rows takes long, and nobody would know why."""
@@ -220,18 +213,15 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             )
 
     @one_blas_thread()
-    def _output(self, named: Named, X: Any, weights: Any | None, outcome: Outcome, label: Any) -> Output:
+    def _output(self, named: Named, X: Any, weights: Any | None, units: Units, label: Any) -> Output:
         """The output of a fit, centred on these rows."""
-        q, name = named.fit.posterior, outcome.likelihood
-        fitted = Outcome(name, parameters_of(name, named.likelihood), outcome.shift, outcome.scale)
+        q = named.fit.posterior
         return Output(
             label,
-            q,
-            fitted,
+            Predictive(q, named.likelihood, units),
             centre_of(q, X, weights),
             float(named.fit.bound),
             tuple(float(v) for v in named.fit.history),
-            named.scores,
             bool(named.fit.converged),
             named.fit.message,
             named.report,
@@ -268,7 +258,8 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             target,
             hasattr(self, "feature_names_in_"),
             type(self).__name__,
-            {name: plain(value) for name, value in self.get_params(deep=False).items()},
+            {name: plain(value) for name, value in self.get_params(deep=False).items()}
+            | {"likelihood": self._likelihood().name},
         )
 
     def _know_columns(self) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
-from odvff.errors import Argument, InputError
+from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator, name_of
 from odvff.estimators.parameters import about, described
-from odvff.likelihoods.named import CLASSIFICATION
-from odvff.likelihoods.outcomes import Outcome
+from odvff.likelihoods import Likelihood, choices_in_words
+from odvff.likelihoods.units import PLAIN
 from odvff.model.task import Labels, log_of
 from odvff.support.run import Run
 from odvff.tables import MemorySource, TableSource
@@ -50,7 +50,11 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     array(['low', 'high'], dtype='<U4')
     """
 
-    likelihood: str = field(default="probit", metadata=about('"probit" or "logit".'))
+    likelihood: str | Likelihood = field(
+        default="probit",
+        metadata=about(f"{choices_in_words(labels=True)}, or an `odvff.likelihoods.Likelihood` of labels."),
+    )
+    _labels = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFClassifier":
         """Learn from the rows of X and their labels y; weights count how often a row is there."""
@@ -87,7 +91,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             label = plain(found[c])
             rows = self._rows(schema, source, lambda y, label=label: (y == label).astype(np.float64))  # type: ignore[misc]
             own = run.of_class(c, label) if len(wanted) > 1 else run
-            output = self._fit_output(schema, rows, Outcome(self.likelihood, {}), own, label)
+            output = self._fit_output(schema, rows, self._likelihood(), PLAIN, own, label)
             if output.message == "interrupted" and len(wanted) > 1:
                 raise KeyboardInterrupt  # the classes without a fit make no model
             outputs.append(output)
@@ -98,12 +102,6 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def classes_(self) -> Any:
         """The labels, in order."""
         return self._model().task.classes
-
-    def _check_likelihood(self) -> None:
-        if self.likelihood not in CLASSIFICATION:
-            raise InputError(
-                Argument("likelihood"), f" must be one of {', '.join(CLASSIFICATION)}, got {self.likelihood!r}."
-            )
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class at every row, averaged over the posterior, (N, classes)."""

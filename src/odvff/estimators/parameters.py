@@ -17,6 +17,7 @@ from odvff.design import STRUCTURES
 from odvff.errors import Argument, InputError
 from odvff.estimators.pairs import check_pairs
 from odvff.kernels import Matern
+from odvff.likelihoods import Likelihood, choices_in_words
 from odvff.support.checks import positive, whole
 from odvff.tables.schema import listed_columns
 
@@ -117,11 +118,9 @@ class Parameters:
             a_name,
         ),
     )
-    likelihood: str = field(
+    likelihood: str | Likelihood = field(
         default="gaussian",
-        metadata=about(
-            '"gaussian", "student-t" for outliers, "poisson" for counts (effects are then on the log scale).'
-        ),
+        metadata=about(f"{choices_in_words(labels=False)}, or an `odvff.likelihoods.Likelihood`."),
     )
     batch_size: int = field(
         default=500,

@@ -12,10 +12,9 @@ from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.base import TableEstimator, name_of, say, seed_of
 from odvff.estimators.parameters import described
 from odvff.estimators.parts import Parts
-from odvff.estimators.units import TargetMoments, Units, robust_units, units_of
 from odvff.inference import fit_collapsed
-from odvff.likelihoods.named import REGRESSION
-from odvff.likelihoods.outcomes import Outcome
+from odvff.likelihoods import Likelihood, Units
+from odvff.likelihoods.units import TargetMoments, moments_of
 from odvff.methods import Named, choose_terms
 from odvff.model.model import Model
 from odvff.model.task import Numbers
@@ -60,6 +59,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     (True, True)
     """
 
+    _labels = False
     _parts: Parts
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
@@ -69,40 +69,28 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         return self._fit_and_say(MemorySource(table, y, weights, self._seed(), name), self._progress())
 
     def _fit(self, source: TableSource, run: Run) -> None:
-        moments = TargetMoments(counts=self.likelihood == "poisson")
+        likelihood = self._likelihood()
+        moments = TargetMoments(likelihood.check)
         schema = self._learn(source, moments.add, run.progress)
-        if self.likelihood == "poisson":
-            schema, outcome = schema.with_intercept(), Outcome("poisson", {})
-            rows = self._rows(schema, source)
-        else:
-            start = {"degrees_of_freedom": 4.0, "scale": 0.5} if self.likelihood == "student-t" else {}
-            if self.likelihood == "student-t":  # outliers own the mean and the standard deviation
-                units = robust_units(*source.sample(MIDDLE_ROWS)[1:])
-                rows = self._rows(schema, source, units.standardised)
-            else:
-                rows, units = self._standardised(schema, source, moments.units())
-            outcome = Outcome(self.likelihood, start, units.middle, units.spread)
-        output = self._fit_output(schema, rows, outcome, run)
+        if not likelihood.same_scale:
+            schema = schema.with_intercept()
+        rows, units = self._standardised(schema, source, moments, likelihood)
+        output = self._fit_output(schema, rows, likelihood, units, run)
         self.model_ = self._made(schema, self._inference(), source.n_rows, (output,), Numbers(), source.target)
         if hasattr(self, "_parts"):
             del self._parts
 
     def _standardised(
-        self, schema: Schema, source: TableSource, units: Units
+        self, schema: Schema, source: TableSource, moments: TargetMoments, likelihood: Likelihood
     ) -> tuple[EncodedRows | MemoryRows, Units]:
-        """Rows with standardised targets; those of a small table by their mean and spread in an order of their own."""
+        """Rows with targets in the likelihood's units; those of a small table by its rows in an order of their own."""
         if not self._merges(source):
+            units = likelihood.units(moments, lambda: source.sample(MIDDLE_ROWS)[1:])
             return self._rows(schema, source, units.standardised), units
         rows = self._rows(schema, source)
         _, y, weights = rows.everything()
-        units = units_of(y, weights)
+        units = likelihood.units(moments_of(y, weights), lambda: (y, weights))
         return rows.with_targets(units.standardised(y)), units  # type: ignore[union-attr]
-
-    def _check_likelihood(self) -> None:
-        if self.likelihood not in REGRESSION:
-            raise InputError(
-                Argument("likelihood"), f" must be one of {', '.join(REGRESSION)}, got {self.likelihood!r}."
-            )
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any]:
         """The table, targets and weights, without rows of weight zero."""
@@ -118,12 +106,18 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     def _in_parts(self) -> bool:
         collapsed = self.inference in ("auto", "collapsed") and self.method in ("odvff", "vff")
-        if not collapsed or self.likelihood != "gaussian":
+        if not collapsed or not self._is_gaussian():
             raise AttributeError(
                 "partial_fit adds up statistics: it is for likelihood='gaussian', method 'odvff' or 'vff', and "
                 "collapsed inference"
             )
         return True
+
+    def _is_gaussian(self) -> bool:
+        try:
+            return self._likelihood().closed_form
+        except InputError:  # `fit` says so
+            return False
 
     @available_if(_in_parts)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
@@ -160,12 +154,12 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         """How columns are coded, and how many harmonics they have."""
         source, moments = MemorySource(table, y, weights, self._seed()), TargetMoments()
         schema = self._learn(source, moments.add)
-        rows, units = self._standardised(schema, source, moments.units())
+        rows, units = self._standardised(schema, source, moments, self._likelihood())
         options = self._options("collapsed", schema.names)
         terms, report = choose_terms(rows, schema.design(self.structure), options)
         if self.method == "odvff":
             report.append("no inducing points: fitting in parts keeps no rows for them")
-        return Parts(schema, terms, tuple(report), units.middle, units.spread, options.seed)
+        return Parts(schema, terms, tuple(report), units.shift, units.scale, options.seed)
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""
@@ -178,8 +172,8 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
             tell=lambda note: tell(note.in_units(shift, scale)),
         )
-        outcome = Outcome("gaussian", {}, shift, scale)
-        output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, outcome, None)
+        named = Named(fit, parts.report)
+        output = self._output(named, parts.sample, parts.sample_weights, Units(shift, scale), None)
         return self._made(parts.schema, "collapsed", parts.n_rows, (output,), Numbers(), "y")
 
     # asking
@@ -187,18 +181,16 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of y at every row, and its standard deviation if asked for (noise included)."""
         model, table = self._seen(X)
-        outcome = model.outputs[0].outcome
-        if not return_std and outcome.likelihood in ("gaussian", "student-t"):
-            return outcome.shift + outcome.scale * model.mean(table)
-        mean, std = outcome.moments(*model.latent(table))
+        predictive = model.outputs[0].predictive
+        if not return_std and predictive.likelihood.mean_is_f:
+            return predictive.units.shift + predictive.units.scale * model.mean(table)
+        mean, std = predictive.moments(model.latent(table))
         return (mean, std) if return_std else mean
 
     def predict_latent(self, X: Any) -> tuple[Any, Any]:
         """Mean and standard deviation of f: of y without its noise; with likelihood='poisson' of the log-rate."""
         model, table = self._seen(X)
-        outcome = model.outputs[0].outcome
-        mean, variance = model.latent(table)
-        return outcome.shift + outcome.scale * mean, outcome.scale * np.sqrt(variance)
+        return model.outputs[0].predictive.in_units(model.latent(table))
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> Any:
         """Lower and upper end of the central interval that holds y with this probability, (N, 2)."""
@@ -210,12 +202,12 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def predict_quantiles(self, X: Any, q: Any) -> Any:
         """Quantiles of y at every row, (N, len(q))."""
         model, table = self._seen(X)
-        return model.outputs[0].outcome.quantiles(q, *model.latent(table))
+        return model.outputs[0].predictive.quantiles(q, model.latent(table))
 
     def predict_cdf(self, X: Any, y: Any) -> Any:
         """P(Y ≤ y) at every row: the probability integral transform, uniform if the model is right."""
         model, table, y = self._seen_with_targets(X, y)
-        return model.outputs[0].outcome.cdf(y, *model.latent(table))
+        return model.outputs[0].predictive.cdf(y, model.latent(table))
 
     def log_predictive_density(self, X: Any, y: Any) -> Any:
         """log p(y) at every row, in the units of y: how well the model foresaw it."""
@@ -230,7 +222,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         model, table = self._seen(X)
         rng = np.random.default_rng(seed_of(random_state))
         f = model.samples(table, n_samples, int(rng.integers(2**31)))
-        return model.outputs[0].outcome.draw(f, rng).T
+        return model.outputs[0].predictive.draw(f, rng).T
 
     def _seen_with_targets(self, X: Any, y: Any) -> tuple[Model, Table, Any]:
         model, table = self._seen(X)

@@ -1,6 +1,7 @@
 """Fitted estimators in files: the model, and which estimator it was with which arguments."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from odvff.errors import FileError
 from odvff.estimators.classifier import ODVFFClassifier
 from odvff.estimators.regressor import ODVFFRegressor
+from odvff.likelihoods import LIKELIHOODS
 from odvff.model import file
 from odvff.model.model import Model
 from odvff.model.task import CLASSIFICATION, REGRESSION
@@ -18,9 +20,13 @@ ESTIMATORS: dict[str, tuple[str, Any]] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """The fitted estimator in a file that its method `save` wrote: the same predictions, to the bit."""
-    model = file.load(path)
+def load(path: str | os.PathLike[str], *, known: Iterable[type] = ()) -> Any:
+    """The fitted estimator in a file that its method `save` wrote: the same predictions, to the bit.
+
+    A file holds names of classes, never their code: a likelihood that is written outside the package must be among the
+    `known`, as in `load(path, known=[MyLikelihood])`.
+    """
+    model = file.load(path, known)
     try:
         return _estimator(model)
     except FileError as error:
@@ -37,7 +43,10 @@ def _estimator(model: Model) -> Any:
     unknown = set(model.asked) - set(made._get_param_names())
     if unknown:
         raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
-    estimator = made(**model.asked)
+    likelihood = model.outputs[0].predictive.likelihood
+    # one from outside has no name that an estimator knows
+    own = {} if type(likelihood) in LIKELIHOODS else {"likelihood": likelihood}
+    estimator = made(**model.asked | own)
     estimator.model_ = model
     estimator.n_features_in_ = len(model.schema.columns)
     if model.named_columns:

@@ -1,13 +1,93 @@
-"""Likelihoods: GPJax's, and what it lacks.
+"""Likelihoods: how y follows from f. `Likelihood` is the seam, and one of the package is one file and one name below.
 
-- `GaussianNoise`: Gaussian noise by its plain number, so that regression needs no JAX;
-- `odvff.likelihoods.logit.Logit`: the logistic link for 0 and 1 (GPJax's `Bernoulli` is the probit link).
-
-Three things are asked of a likelihood, all under f ~ N(mean, variance) row by row: E log p(y|f), which inference
+Three things are asked of a likelihood by inference, all under f ~ N(mean, variance) row by row: E log p(y|f), which it
 climbs; log E p(y|f), which scores; and the mean and variance of y, which people read.
 """
 
-from odvff.likelihoods.expectations import expected_log_density, log_predictive_density, predictive_moments
-from odvff.likelihoods.gaussian import GaussianNoise
+import sys
+from typing import Any
 
-__all__ = ["GaussianNoise", "expected_log_density", "log_predictive_density", "predictive_moments"]
+from odvff.errors import Argument, InputError
+from odvff.likelihoods.base import Likelihood
+from odvff.likelihoods.gaussian import GaussianNoise
+from odvff.likelihoods.logit import Logit
+from odvff.likelihoods.poisson import Poisson
+from odvff.likelihoods.probit import Probit
+from odvff.likelihoods.student_t import StudentT
+from odvff.likelihoods.units import Units
+from odvff.support.arrays import Array
+from odvff.support.checks import vector
+
+LIKELIHOODS: tuple[type[Likelihood], ...] = (GaussianNoise, StudentT, Poisson, Probit, Logit)
+
+__all__ = [
+    "LIKELIHOODS",
+    "GaussianNoise",
+    "Likelihood",
+    "Logit",
+    "Poisson",
+    "Probit",
+    "StudentT",
+    "Units",
+    "as_likelihood",
+    "expected_log_density",
+    "likelihood_for",
+    "log_predictive_density",
+    "predictive_moments",
+]
+
+
+def as_likelihood(likelihood: Any) -> Likelihood:
+    """One of ours as it is, one of GPJax's in the form of ours."""
+    if isinstance(likelihood, Likelihood):
+        return likelihood
+    gpjax = sys.modules.get("gpjax")
+    if gpjax is None or not isinstance(likelihood, gpjax.likelihoods.AbstractLikelihood):
+        raise InputError(f"likelihood must be an odvff.likelihoods.Likelihood or one of GPJax's, got {likelihood!r}.")
+    from odvff.likelihoods.from_gpjax import FromGPJax
+
+    return FromGPJax(likelihood)
+
+
+def likelihood_for(likelihood: Any, *, labels: bool) -> Likelihood:
+    """What an estimator of numbers, or of labels, is given as its likelihood: a name, or a likelihood itself."""
+    choices = {cls.name: cls for cls in LIKELIHOODS if cls.for_labels == labels}
+    if isinstance(likelihood, str) and likelihood in choices:
+        return choices[likelihood]()
+    if isinstance(likelihood, str) or likelihood is None or isinstance(likelihood, int | float):
+        raise InputError(
+            Argument("likelihood"),
+            f" must be one of {', '.join(choices)}, got {likelihood!r}; or an odvff.likelihoods.Likelihood.",
+        )
+    found = as_likelihood(likelihood)
+    found = getattr(found, "ours", lambda: None)() or found
+    if found.for_labels != labels:
+        raise InputError(
+            f"the likelihood {found.name!r} is for {'classes' if found.for_labels else 'numbers'}; use "
+            f"{'ODVFFClassifier' if found.for_labels else 'ODVFFRegressor'}, or one of {', '.join(choices)}."
+        )
+    return found
+
+
+def choices_in_words(*, labels: bool) -> str:
+    """The names of likelihoods of numbers, or of labels, with what they suit."""
+    chosen = (cls for cls in LIKELIHOODS if cls.for_labels == labels)
+    return ", ".join(f'"{cls.name}"' + f" ({cls.suits})" * bool(cls.suits) for cls in chosen)
+
+
+def expected_log_density(likelihood: Any, y: Array, mean: Array, variance: Array) -> Array:
+    """E log p(y_n | f_n) for every row."""
+    return as_likelihood(likelihood).expected_log_density(vector(y, "y", size=mean.shape[0]), mean, variance)
+
+
+def log_predictive_density(likelihood: Any, y: Array, mean: Array, variance: Array) -> Array:
+    """log E p(y_n | f_n) for every row: how well the model foresaw it."""
+    return as_likelihood(likelihood).log_predictive_density(vector(y, "y", size=mean.shape[0]), mean, variance)
+
+
+def predictive_moments(likelihood: Any, mean: Array, variance: Array) -> tuple[Array, Array]:
+    """Mean and variance of y, for every row; for 0 and 1 the mean is the probability of 1.
+
+    Infinite where the likelihood has none, as Student's t with two degrees of freedom or fewer.
+    """
+    return as_likelihood(likelihood).moments(mean, variance)

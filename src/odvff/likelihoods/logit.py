@@ -1,29 +1,35 @@
-"""The logistic link for 0 and 1, in the form of GPJax's likelihoods."""
+"""The logistic link for 0 and 1."""
 
+from dataclasses import dataclass
 from typing import Any
 
-import gpjax as gpx
-import jax.numpy as jnp
-import numpyro.distributions as npd
+import numpy as np
+from scipy import special
 
-from odvff.likelihoods.expectations import predictive_moments
+from odvff.likelihoods.labels import Labels
+from odvff.support.arrays import Array
 
 
-class Logit(gpx.likelihoods.AbstractLikelihood):  # type: ignore[misc]
+@dataclass(frozen=True)
+class Logit(Labels):
     """p(y = 1 | f) = 1/(1 + e^{−f}).
 
-    >>> from odvff.likelihoods import predictive_moments
-    >>> import numpy as np
-    >>> probability, _ = predictive_moments(Logit(), np.array([0.0, 2.0]), np.array([1.0, 0.0]))
+    >>> probability, _ = Logit().moments(np.array([0.0, 2.0]), np.array([1.0, 0.0]))
     >>> probability.round(4)
     array([0.5   , 0.8808])
     """
 
-    def link_function(self, f: Any) -> npd.Distribution:
-        """Bernoulli with log-odds f."""
-        return npd.BernoulliLogits(f)
+    name = "logit"
+    spread = 1.7
+    least_noise = 1.7**2
 
-    def predict(self, dist: Any) -> npd.Distribution:
-        """The probability of 1, averaged over f."""
-        probability, _ = predictive_moments(self, dist.mean.ravel(), jnp.diag(dist.covariance_matrix))
-        return npd.BernoulliProbs(probability)
+    def in_gpjax(self) -> Any:
+        from odvff.likelihoods.gpjax_logit import GPJaxLogit
+
+        return GPJaxLogit()
+
+    def link(self, f: Array) -> Array:
+        return special.expit(f)
+
+    def log_density(self, y: Array, f: Array) -> Array:
+        return -np.logaddexp(0.0, (1 - 2 * y) * f)

@@ -18,6 +18,7 @@ from scipy import special
 from odvff.errors import InputError
 from odvff.model import metrics
 from odvff.model.model import Model
+from odvff.model.predictive import Marginals
 from odvff.model.quality import (
     BANDS,
     LEVELS,
@@ -69,7 +70,7 @@ class _Numbers:
     """Sums for numbers and counts."""
 
     def __init__(self, model: Model):
-        self._model, self._outcome = model, model.outputs[0].outcome
+        self._model, self._predictive = model, model.outputs[0].predictive
         self.n = 0
         self._mean = self._spread = 0.0  # of y: its mean, and Σ(y − mean)²
         self._sums = dict.fromkeys(("squared", "absolute", "log_density", "crps", "within", "width"), 0.0)
@@ -79,14 +80,14 @@ class _Numbers:
         self._sample = np.zeros((5, 0))  # key, mean and variance of f, mean of y, standardised residual
 
     def add(self, table: Table, y: Any) -> None:
-        f, variance = self._model.latent(table)
+        f = self._model.latent(table)
         for start in range(0, len(y), BLOCK_ROWS):
             s = slice(start, start + BLOCK_ROWS)
-            self._add(y[s], f[s], variance[s])
+            self._add(y[s], f.at(s))
 
-    def _add(self, y: Any, f: Any, variance: Any) -> None:
-        outcome, n, sums = self._outcome, len(y), self._sums
-        mean, std = outcome.moments(f, variance)
+    def _add(self, y: Any, f: Marginals) -> None:
+        predictive, n, sums = self._predictive, len(y), self._sums
+        mean, std = predictive.moments(f)
         residual = y - mean
         # Chan's update of the spread, which loses no digit to a large mean
         gap, total = float(y.mean()) - self._mean, self.n + n
@@ -94,24 +95,25 @@ class _Numbers:
         self._mean, self.n = self._mean + gap * n / total, total
         sums["squared"] += float((residual**2).sum())
         sums["absolute"] += float(np.abs(residual).sum())
-        sums["log_density"] += float(outcome.log_density(y, f, variance).sum())
-        sums["crps"] += n * self._crps(y, mean, std, f, variance)
-        above = np.clip(outcome.cdf(y, f, variance), 0.0, 1.0)
-        below = np.clip(outcome.cdf(y - 1, f, variance), 0.0, 1.0) if outcome.likelihood == "poisson" else above
+        sums["log_density"] += float(predictive.log_density(y, f).sum())
+        sums["crps"] += n * self._crps(y, f)
+        above = np.clip(predictive.cdf(y, f), 0.0, 1.0)
+        below = np.clip(predictive.cdf(y - 1, f), 0.0, 1.0) if predictive.likelihood.discrete else above
         self._calibrate(below, above)
         low, high = (1 - COVERAGE) / 2, (1 + COVERAGE) / 2
         sums["within"] += float(((above >= low) & (below <= high)).sum())
-        if outcome.likelihood == "gaussian":
+        if predictive.likelihood.closed_form:
             sums["width"] += float((std * (special.ndtri(high) - special.ndtri(low))).sum())
-        rows = np.stack([self._keys.random(n), f, variance, mean, residual / np.maximum(std, 1e-300)])
+        rows = np.stack([self._keys.random(n), *f, mean, residual / np.maximum(std, 1e-300)])
         sample = np.concatenate([self._sample, rows], axis=1)
         self._sample = sample[:, np.argsort(sample[0], kind="stable")[:SAMPLE_ROWS]]
 
-    def _crps(self, y: Any, mean: Any, std: Any, f: Any, variance: Any) -> float:
-        if self._outcome.likelihood == "gaussian":
-            return metrics.crps_gaussian(y, mean, std)
-        at = f[:, None] + np.sqrt(variance)[:, None] * self._normals.standard_normal((len(y), DRAWS))
-        return metrics.crps_samples(y, self._outcome.draw(at, self._draws))
+    def _crps(self, y: Any, f: Marginals) -> float:
+        closed = self._predictive.crps(y, f)
+        if closed is not None:
+            return float(closed.mean())
+        at = f.mean[:, None] + np.sqrt(f.variance)[:, None] * self._normals.standard_normal((len(y), DRAWS))
+        return metrics.crps_samples(y, self._predictive.draw(at, self._draws))
 
     def _calibrate(self, below: Any, above: Any) -> None:
         """Counts within central intervals and in bins, of transforms spread evenly from `below` to `above`."""
@@ -148,10 +150,10 @@ class _Numbers:
 
     def _width(self) -> float:
         """Of 95 % intervals; unless noise is Gaussian on the sample of rows, as their quantiles are by bisection."""
-        if self._outcome.likelihood == "gaussian":
+        if self._predictive.likelihood.closed_form:
             return self._sums["width"] / self.n
         q = [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]
-        return metrics.interval_width(self._outcome.quantiles(q, self._sample[1], self._sample[2]))
+        return metrics.interval_width(self._predictive.quantiles(q, Marginals(*self._sample[1:3])))
 
 
 class _Classes:

@@ -6,6 +6,7 @@ It holds no rows of data (inducing points lie where some rows are). Whatever is 
 
 import os
 import platform
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -14,11 +15,11 @@ import numpy as np
 import odvff
 from odvff.design import STRUCTURES
 from odvff.errors import FileError, OdvffError
-from odvff.likelihoods.named import CLASSIFICATION, PARAMETERS, REGRESSION
-from odvff.likelihoods.outcomes import Outcome
+from odvff.likelihoods import LIKELIHOODS, Likelihood, Units
 from odvff.methods import INFERENCE
 from odvff.model.file_terms import n_features, term_of, term_words
 from odvff.model.model import Model, Output
+from odvff.model.predictive import Predictive
 from odvff.model.quality import Evaluation
 from odvff.model.task import Labels, Numbers, Task
 from odvff.posterior import Posterior
@@ -33,6 +34,10 @@ PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FEATURES = 50_000
 MOST_POINTS = 20_000  # that carry the mean
 MOST_LETTERS = 10_000  # of a label
+
+
+class _UnknownError(FileError):
+    """The file is whole, and names a class that is not known here."""
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:
@@ -65,12 +70,17 @@ def save(path: str | os.PathLike[str], model: Model) -> None:
         raise FileError(f"{path} cannot be written: a value of the model has no place in a file ({error}).") from error
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """The model in a file that `save` wrote: the same predictions, to the bit."""
+def load(path: str | os.PathLike[str], known: Iterable[type] = ()) -> Model:
+    """The model in a file that `save` wrote: the same predictions, to the bit.
+
+    A file names classes; those from outside the package must be among the `known`.
+    """
     arrays, header = storage.read(path, KIND)
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):  # numbers that a fit would not have made
-            return _model(arrays, header)
+            return _model(arrays, header, tuple(known))
+    except _UnknownError as error:
+        raise FileError(f"{path} {error}") from error
     except FileError as error:
         raise FileError(f"{path} is damaged: {error}") from error
     except (OdvffError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
@@ -99,15 +109,14 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
     arrays[prefix + "centre_gamma"] = np.concatenate(output.centre.gamma)
     arrays[prefix + "variances"] = output.centre.variances
     arrays[prefix + "history"] = np.asarray(output.history, dtype=np.float64)
-    arrays[prefix + "scores"] = np.asarray(output.scores, dtype=np.float64).reshape(-1, 2)
     return {
         "label": plain(output.label),
         "terms": [term_words(term, f"{prefix}{t}.", arrays) for t, term in enumerate(q.terms)],
         "root": "upper" if upper else "lower",
-        "likelihood": output.outcome.likelihood,
-        "likelihood_parameters": output.outcome.parameters,
-        "shift": output.outcome.shift,
-        "scale": output.outcome.scale,
+        "likelihood": output.predictive.likelihood.name,
+        "likelihood_parameters": output.predictive.likelihood.parameters(),
+        "shift": output.predictive.units.shift,
+        "scale": output.predictive.units.scale,
         "bound": output.bound,
         "converged": output.converged,
         "message": output.message,
@@ -118,20 +127,21 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
 # reading
 
 
-def _model(arrays: dict[str, Any], header: dict[str, Any]) -> Model:
+def _model(arrays: dict[str, Any], header: dict[str, Any], known: tuple[type, ...]) -> Model:
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.isfinite(array).all():
             raise FileError(f"the array {name[:40]!r} is not of finite float64 numbers.")
     schema = Schema.from_words(header["schema"])
-    outputs = tuple(_output(words, f"{i}.", arrays, schema.width) for i, words in enumerate(items(header["outputs"])))
+    outputs = tuple(
+        _output(words, f"{i}.", arrays, schema.width, known) for i, words in enumerate(items(header["outputs"]))
+    )
     if not outputs:
         raise FileError("it has no output.")
     structure, method, inference = (text(header[name]) for name in ("structure", "method", "inference"))
     if structure not in STRUCTURES or inference not in INFERENCE.get(method, ()):
         raise FileError(f"it was made by an unknown method: {method[:40]!r}, {inference[:40]!r}, {structure[:40]!r}.")
     task = _task(header, [output.label for output in outputs])
-    allowed = REGRESSION if task.classes is None else CLASSIFICATION
-    if any(o.outcome.likelihood not in allowed for o in outputs):
+    if any(o.predictive.likelihood.for_labels != (task.classes is not None) for o in outputs):
         raise FileError("its likelihood is not one of this estimator's.")
     return Model(
         schema,
@@ -195,7 +205,7 @@ def _classes(labels: list[Any], kind: str) -> Any:
     return classes
 
 
-def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Output:
+def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: tuple[type, ...]) -> Output:
     mean, packed = arrays[prefix + "mean"], arrays[prefix + "root"]
     n = len(mean)
     # before anything is made of them: matrices are no larger than the one that is in the file
@@ -211,27 +221,34 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int) -> Outp
     root[np.triu_indices(n)] = packed
     root = root if words["root"] == "upper" else root.T
     q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
-    name = text(words["likelihood"])
-    if name not in REGRESSION + CLASSIFICATION:
-        raise FileError(f"it has the unknown likelihood {name[:40]!r}.")
-    parameters = {key: number(words["likelihood_parameters"][key]) for key in PARAMETERS.get(name, ())}
+    kinds = (*LIKELIHOODS, *(cls for cls in known if issubclass(cls, Likelihood)))
+    likelihood: type[Likelihood] = _named(text(words["likelihood"]), kinds, "likelihood")
     scale = number(words["scale"])
-    if scale <= 0 or any(value <= 0 for value in parameters.values()):
+    if scale <= 0:
         raise FileError("a scale in it is not positive.")
-    history, scores = arrays[prefix + "history"], arrays[prefix + "scores"]
+    history = arrays[prefix + "history"]
     if history.ndim != 1:
         raise FileError("its history is no list of numbers.")
     return Output(
         words["label"],
-        q,
-        Outcome(name, parameters, number(words["shift"]), scale),
+        Predictive(q, likelihood.from_parameters(words["likelihood_parameters"]), Units(number(words["shift"]), scale)),
         _centre(q, prefix, arrays, width),
         number(words["bound"]),
         tuple(history.tolist()),
-        tuple((int(step), float(score)) for step, score in scores),
         words["converged"] is True,
         text(words["message"]),
         tuple(text(line) for line in items(words["report"])),
+    )
+
+
+def _named(name: str, classes: tuple[Any, ...], what: str) -> Any:
+    """The class of this name."""
+    for cls in classes:
+        if cls.name == name:
+            return cls
+    raise _UnknownError(
+        f"has the {what} {name[:40]!r}, which is none of odvff's: if it is yours, give its class, "
+        "odvff.load(path, known=[…])."
     )
 
 

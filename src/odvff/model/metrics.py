@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from scipy import special
 from sklearn import metrics as sk
 
 from odvff.errors import InputError
+from odvff.likelihoods.gaussian import gaussian_crps
 from odvff.support.checks import matrix, vector
 
 BINS = 10
@@ -24,10 +24,7 @@ def mean_log_density(log_density: Any) -> float:
 
 
 def crps_gaussian(y: Any, mean: Any, std: Any) -> float:
-    """Mean continuous ranked probability score of Gaussian predictions, in units of y: lower is better.
-
-    ∫ (F(z) − [z ≥ y])² dz = σ[w(2Φ(w) − 1) + 2φ(w) − 1/√π] with w = (y − μ)/σ.
-    """
+    """Mean continuous ranked probability score of Gaussian predictions, in units of y: lower is better."""
     mean = _values(mean, "mean")
     y, std = vector(y, "y", size=len(mean)), vector(std, "std", size=len(mean))
     if not (std > 0).all():
@@ -35,9 +32,7 @@ def crps_gaussian(y: Any, mean: Any, std: Any) -> float:
         raise InputError(
             f"std must be positive, got {std[i]:g} in row {i}; a prediction without spread has no CRPS here."
         )
-    w = (y - mean) / std
-    density = np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi)
-    return float(np.mean(std * (w * (2 * special.ndtr(w) - 1) + 2 * density - 1 / np.sqrt(np.pi))))
+    return float(np.mean(gaussian_crps(y, mean, std)))
 
 
 def crps_samples(y: Any, samples: Any) -> float:

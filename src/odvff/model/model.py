@@ -1,6 +1,6 @@
 """A fitted model of a table: everything that prediction needs, in the user's units, and nothing of the data.
 
-    table ──schema──▶ coded rows ──posterior──▶ f ──outcome──▶ y
+    table ──schema──▶ coded rows ──predictive──▶ f, y
 
 Rows are taken in blocks, side by side on all cores with one BLAS thread each, so that memory is bounded and a
 prediction does not depend on how many rows are asked for at once.
@@ -19,7 +19,7 @@ from odvff.design import TIMES
 from odvff.errors import InputError
 from odvff.features import Kronecker, Levels
 from odvff.kernels import Separable
-from odvff.likelihoods.outcomes import Outcome
+from odvff.model.predictive import Marginals, Predictive
 from odvff.model.quality import Evaluation
 from odvff.model.task import Task
 from odvff.posterior import Posterior
@@ -42,18 +42,26 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Output:
-    """One posterior with its likelihood: the only one, or that of a class against the rest."""
+    """One predictive and how it was found: the only one, or that of a class against the rest."""
 
     label: Any
-    posterior: Posterior
-    outcome: Outcome
+    predictive: Predictive
     centre: Centre
     bound: float
     history: tuple[float, ...]
-    scores: tuple[tuple[int, float], ...]
     converged: bool
     message: str
     report: tuple[str, ...]
+
+    @property
+    def posterior(self) -> Posterior:
+        """Of the effects."""
+        return self.predictive.posterior
+
+    @property
+    def scale(self) -> float:
+        """Of effects, in the units of y."""
+        return self.predictive.units.scale
 
 
 @dataclass(frozen=True)
@@ -106,24 +114,23 @@ class Model:
         """log p(y) at every row, in the units of y; y is coded by the task."""
         return self.task.log_density(y, self._marginals(table))
 
-    def _marginals(self, table: Table) -> list[tuple[Outcome, Any, Any]]:
-        """The likelihood of every output, with mean and variance of its f."""
-        return [(o.outcome, *self.latent(table, i)) for i, o in enumerate(self.outputs)]
+    def _marginals(self, table: Table) -> list[tuple[Predictive, Marginals]]:
+        """The predictive of every output, with the marginals of its f."""
+        return [(o.predictive, self.latent(table, i)) for i, o in enumerate(self.outputs)]
 
     def output_of(self, label: Any) -> int:
         """The output that tells of a label; None where there is just one."""
         return self.task.place(label, [output.label for output in self.outputs])
 
-    def latent(self, table: Table, output: int = 0) -> tuple[Any, Any]:
+    def latent(self, table: Table, output: int = 0) -> Marginals:
         """Mean and variance of f, on the scale of the likelihood."""
-        q = self.outputs[output].posterior
-        mean, variance = self._blocks(table, lambda X: np.stack(q.predict(X)), _rows_at_once(q))
-        return mean, variance
+        p = self.outputs[output].predictive
+        return Marginals(*self._blocks(table, lambda X: np.stack(p.latent(X)), _rows_at_once(p.posterior)))
 
     def mean(self, table: Table, output: int = 0) -> Any:
         """The mean of f alone, which is cheaper."""
-        q = self.outputs[output].posterior
-        return self._blocks(table, lambda X: q.mean(X)[None], _rows_at_once(q))[0]
+        p = self.outputs[output].predictive
+        return self._blocks(table, lambda X: p.mean_of_f(X)[None], _rows_at_once(p.posterior))[0]
 
     def samples(self, table: Table, n_samples: int, seed: int, output: int = 0) -> Any:
         """Samples of f, (n_samples, N): jointly exact up to 1000 rows, sampled functions in blocks of rows beyond.
@@ -182,7 +189,7 @@ class Model:
         """What all effects are added to, in the units of `effects`."""
         o = self.outputs[output]
         levels = part_levels(o.posterior, o.centre, self.schema.width)
-        return o.outcome.shift + o.outcome.scale * float(levels.sum())
+        return o.predictive.units.shift + o.scale * float(levels.sum())
 
     def effects(self, table: Table | None, output: int = 0, names: Collection[str] | None = None) -> dict[str, Effect]:
         """Every part's effect, or those of some names: on a grid of its own, or at the rows of a table.
@@ -197,7 +204,7 @@ class Model:
             if len(part.columns) <= MOST_AXES:
                 kind, values, coded = self._grid(name, part)
                 mean, variance = centred_effect(o.posterior, o.centre, p, coded)
-                effects[name] = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
+                effects[name] = Effect(name, kind, values, o.scale * mean, o.scale * np.sqrt(variance))
         return effects
 
     def _effects_at_rows(self, table: Table, output: int, parts: list[tuple[int, str, Part]]) -> dict[str, Effect]:
@@ -209,7 +216,7 @@ class Model:
         effects = {}
         for (_, name, part), (mean, variance) in zip(parts, self._blocks(table, block), strict=True):
             kind, values = self._at_rows(part, table)
-            effects[name] = Effect(name, kind, values, o.outcome.scale * mean, o.outcome.scale * np.sqrt(variance))
+            effects[name] = Effect(name, kind, values, o.scale * mean, o.scale * np.sqrt(variance))
         return effects
 
     def _name(self, part: Part) -> str:
@@ -289,7 +296,7 @@ class Model:
                     "term": name,
                     "features": _features_in_words(part.features),
                     "lengthscales": lengthscales,
-                    "std": o.outcome.scale * np.sqrt(prior),
+                    "std": o.scale * np.sqrt(prior),
                     "share": float(variances[p]) / total,
                 }
             )

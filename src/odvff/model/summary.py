@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from odvff.errors import Spelling
 from odvff.model.model import Model
 
@@ -55,9 +53,9 @@ def summarise(model: Model, spelling: Spelling = str) -> Summary:
         "rows": f"{model.n_rows:,}",
         "features": str(first.posterior.factor.size),
         "points": "none" if first.posterior.gamma is None else str(len(first.posterior.gamma)),
-        "likelihood": _likelihood(model),
+        "likelihood": first.predictive.likelihood.in_words(first.scale),
         "evidence": ", ".join(f"{o.bound:,.2f}" for o in model.outputs) + " (lower bound, nats, of standardised y)"
-        if first.outcome.scale != 1
+        if first.scale != 1
         else ", ".join(f"{o.bound:,.2f}" for o in model.outputs) + " (lower bound, nats)",
         "ended": "; ".join(sorted({o.message for o in model.outputs})),
     }
@@ -75,13 +73,3 @@ def summarise(model: Model, spelling: Spelling = str) -> Summary:
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     lengthscale = ", ".join(f"{value:.3g}" for value in row["lengthscales"].values()) or "–"
     return row["term"], row["features"], lengthscale, f"{row['std']:.3g}", f"{100 * row['share']:.1f} %"
-
-
-def _likelihood(model: Model) -> str:
-    outcome = model.outputs[0].outcome
-    if outcome.likelihood == "gaussian":
-        return f"gaussian, noise std {outcome.scale * np.sqrt(outcome.parameters['variance']):.4g}"
-    if outcome.likelihood == "student-t":
-        degrees = outcome.parameters["degrees_of_freedom"]
-        return f"student-t, {degrees:.3g} degrees of freedom, scale {outcome.scale * outcome.parameters['scale']:.4g}"
-    return outcome.likelihood

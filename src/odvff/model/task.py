@@ -39,8 +39,8 @@ class Numbers:
 
     def log_density(self, y: Any, marginals: Sequence[Any]) -> Any:
         """log p(y) of numbers, or of counts log P(y), row by row."""
-        ((outcome, mean, variance),) = marginals
-        return outcome.log_density(y, mean, variance)
+        ((predictive, f),) = marginals
+        return predictive.log_density(y, f)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Labels:
         raise InputError(f"label must be one of {known}, got {plain(label)!r}.")
 
     def probabilities(self, marginals: Sequence[Any]) -> Any:
-        """Of every class, (N, classes), from each output's likelihood and the mean and variance of its f."""
-        ones = [outcome.moments(mean, variance)[0] for outcome, mean, variance in marginals]
+        """Of every class, (N, classes), from each output's predictive and the marginals of its f."""
+        ones = [predictive.moments(f)[0] for predictive, f in marginals]
         p = np.clip(np.stack(ones, axis=1), 0.0, 1.0)
         if len(ones) == 1:
             return np.concatenate([1 - p, p], axis=1)

@@ -189,12 +189,8 @@ def _what(model: Model) -> tuple[str, str]:
                 f"{label(classes[1], 60)}: the higher, the more probable it is, and the less {label(classes[0], 60)}"
             )
         return "effect on the score", (f"What each column adds to the score of {whose}. {centred}")
-    if model.outputs[0].outcome.likelihood == "poisson":
-        return "effect on the log rate", (
-            f"What each column adds to the logarithm of the rate: 0.1 more is about 10 % more. {centred}"
-        )
-    target = label(model.target, 40)
-    return f"effect on {target}", f"What each column adds to the prediction, in units of {target}. {centred}"
+    what, adds = model.outputs[0].predictive.likelihood.effects_in_words(label(model.target, 40))
+    return what, f"{adds} {centred}"
 
 
 def _effects_of(page: _Page, model: Model, output: int, most: int, what: str) -> str:

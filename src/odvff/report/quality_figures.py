@@ -218,15 +218,11 @@ def _confusion(evaluation: Evaluation) -> Figure:
 
 
 def training_figures(model: Model) -> list[Figure]:
-    """The bound at every iteration, and scores of held-out rows where there are some."""
-    found = []
-    for title, what, series in (
-        ("Bound on the evidence", "bound, nats", [list(enumerate(o.history, 1)) for o in model.outputs]),
-        ("Score of held-out rows", "mean log density", [list(o.scores) for o in model.outputs]),
-    ):
-        if any(len(one) > 1 for one in series):
-            found.append(_training(model, title, what, series))
-    return found
+    """The bound at every iteration."""
+    if all(len(o.history) < 2 for o in model.outputs):
+        return []
+    series = [list(enumerate(o.history, 1)) for o in model.outputs]
+    return [_training(model, "Bound on the evidence", "bound, nats", series)]
 
 
 def _training(model: Model, title: str, what: str, series: list[list[tuple[int, float]]]) -> Figure:

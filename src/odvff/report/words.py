@@ -48,12 +48,12 @@ def summary(model: Model, evaluation: Evaluation | None) -> list[str]:
     kinds += [count(len(columns) - numeric, "category", "categories")] * (numeric < len(columns))
     kinds = [kind.replace("numerics", "numeric") for kind in kinds]
     missing = sum(c.missing if isinstance(c, Numeric) else None in c.levels for c in columns)
-    outcome, classes = model.outputs[0].outcome, model.task.classes
+    likelihood, classes = model.outputs[0].predictive.likelihood, model.task.classes
     if classes is not None:
         names = ", ".join(label(c, 30) for c in list(classes)[:5]) + (", …" if len(classes) > 5 else "")
         target = f"{label(model.target, 60)}, one of {len(classes)} classes ({names}),"
     else:
-        target = f"{label(model.target, 60)}, a {'count' if outcome.likelihood == 'poisson' else 'number'},"
+        target = f"{label(model.target, 60)}, a {'count' if likelihood.discrete else 'number'},"
     learned = f"It learned from {count(model.n_rows, 'row')}"
     learned += f"; values were missing in {count(missing, 'column')}." if missing else "; no value was missing."
     first = f"This model predicts {target} from {count(len(columns), 'column')} ({', '.join(kinds)}). {learned}"
@@ -62,23 +62,8 @@ def summary(model: Model, evaluation: Evaluation | None) -> list[str]:
     if model.structure == "additive" or numeric < 2:
         made = "It adds up one effect for each column"
         made += f" and {count(len(pairs), 'joint effect')} of two columns" if pairs else ""
-    return [f"{first} {made}, and knows how sure it is of each. {_noise(model)}", *_quality(evaluation)]
-
-
-def _noise(model: Model) -> str:
-    outcome = model.outputs[0].outcome
-    if outcome.likelihood == "gaussian":
-        std = outcome.scale * np.sqrt(outcome.parameters["variance"])
-        return f"What it cannot explain is taken as noise with a standard deviation of {number(std)}."
-    if outcome.likelihood == "student-t":
-        scale, degrees = outcome.scale * outcome.parameters["scale"], outcome.parameters["degrees_of_freedom"]
-        return (
-            f"What it cannot explain is taken as Student-t noise of scale {number(scale)} with {number(degrees)} "
-            "degrees of freedom: outliers are expected."
-        )
-    if outcome.likelihood == "poisson":
-        return "Counts scatter about their rate as Poisson counts do; effects are on the logarithm of the rate."
-    return "Effects are on a score; the probability of a class rises with its score."
+    noise = likelihood.noise_in_words(model.outputs[0].scale, number)
+    return [f"{first} {made}, and knows how sure it is of each. {noise}", *_quality(evaluation)]
 
 
 def _quality(evaluation: Evaluation | None) -> list[str]:
@@ -162,10 +147,11 @@ def _of_evaluation(evaluation: Evaluation) -> list[str]:
 def _hardly(model: Model) -> list[str]:
     """From the fit alone: do effects vary at all beside the noise?"""
     output = model.outputs[0]
-    if output.outcome.likelihood != "gaussian":
+    noise = output.predictive.likelihood.noise_variance
+    if noise is None:
         return []
     explained = float(sum(output.centre.variances[p] for p, _, _ in model.parts()))
-    share = explained / (explained + output.outcome.parameters["variance"])
+    share = explained / (explained + noise)
     if share >= HARDLY:
         return []
     return [

@@ -24,7 +24,7 @@ from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed.fit import NOISE, Fit, scale_of
 from odvff.inference.notes import unfinished_fit
 from odvff.inference.stochastic.grouped import whiten
-from odvff.inference.stochastic.trainable import Recipe, named_like, take_apart, take_terms_apart
+from odvff.inference.stochastic.trainable import Recipe, named_like, take_terms_apart
 from odvff.likelihoods import GaussianNoise
 from odvff.linalg import Dense
 from odvff.posterior import Posterior
@@ -73,7 +73,7 @@ class ChunkedBound:
         self._chunks = list(_padded(X, y, w, chunk_rows))
         self._original = terms
         term_parameters, terms_recipe = take_terms_apart(terms, locations=train_locations)
-        noise_parameters, noise_recipe = take_apart(GaussianNoise(positive(noise, "noise")))
+        noise_parameters, noise_recipe = GaussianNoise(positive(noise, "noise")).take_apart()
         gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
         tree = {"terms": term_parameters, "noise": noise_parameters, "gamma": gamma if train_locations else None}
         self._fixed = None if train_locations else gamma

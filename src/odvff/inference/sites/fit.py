@@ -29,8 +29,8 @@ from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
 from odvff.inference.collapsed.fit import kernel_limits
 from odvff.inference.maximise import maximise
 from odvff.inference.notes import unfinished_sites
-from odvff.inference.sites.site_likelihood import BLOCK_ROWS, SiteLikelihood, noise_variance
-from odvff.likelihoods import predictive_moments
+from odvff.likelihoods import Likelihood, as_likelihood
+from odvff.likelihoods.adjustable import BLOCK_ROWS, Adjustable
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.rows import RowSource, key_generator
@@ -60,7 +60,7 @@ class SiteFit:
     """
 
     posterior: Posterior
-    likelihood: Any
+    likelihood: Likelihood
     bound: float
     history: tuple[float, ...]
     converged: bool
@@ -76,9 +76,9 @@ class SiteFit:
         """Mean and variance of y at the rows of X; for 0 and 1 the mean is the probability of 1."""
         mean, variance = self.posterior.predict(X)
         if self.noise_posterior is None:
-            return predictive_moments(self.likelihood, mean, variance)
+            return self.likelihood.moments(mean, variance)
         g, v = self.noise_posterior.predict(X)
-        return mean, variance + noise_variance(self.likelihood, self.noise_offset + g, v)
+        return mean, variance + self.likelihood.variance_of(self.noise_offset + g, v)
 
 
 def fit_sites(
@@ -108,11 +108,13 @@ def fit_sites(
     max_rounds = whole(max_rounds, "max_rounds", at_least=1, remedy="ten to fifty are usual")
     originals = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
     rows = _Data(chunks)
-    model = SiteLikelihood(likelihood, len(originals))
+    likelihood = as_likelihood(likelihood)
+    _check_processes(likelihood, len(originals))
+    model = likelihood.adjustable()
     latents = [_Latent(t, rows, centred=i > 0) for i, t in enumerate(originals)]
     message = f"the limit of {max_rounds} rounds"
     with one_blas_thread():
-        scale = rows.variance if train and rescale and model.takes_real_numbers else None
+        scale = rows.variance if train and rescale and likelihood.same_scale else None
         starts = [latents[0].start(0.0, scale)] + [latent.start(np.log(rows.variance / 2)) for latent in latents[1:]]
         guess = _Guess(tuple(starts), model.start)
         kept = _read(journal, guess)
@@ -162,7 +164,7 @@ def fit_sites(
     posteriors = [lat.posterior(own, g) for lat, own, g in zip(latents, originals, now.guess.latents, strict=True)]
     return SiteFit(
         posteriors[0],
-        model.likelihood(now.guess.likelihood),
+        model.at(now.guess.likelihood),
         now.history[-1],
         tuple(now.history),
         message == "converged",
@@ -170,6 +172,17 @@ def fit_sites(
         posteriors[1] if len(posteriors) == 2 else None,
         now.guess.latents[-1].offset,
     )
+
+
+def _check_processes(likelihood: Likelihood, n: int) -> None:
+    name = type(getattr(likelihood, "module", likelihood)).__name__
+    if n < likelihood.n_processes:
+        raise InputError(f"{name} has a second process for its noise; give its terms as `noise_terms`.")
+    if n > likelihood.n_processes:
+        raise InputError(
+            f"`noise_terms` are for a heteroscedastic likelihood, got {name}; leave them out, or use "
+            "gpjax.likelihoods.HeteroscedasticGaussian."
+        )
 
 
 class _Data:
@@ -332,7 +345,7 @@ class _Latent:
 
 def _next(
     latents: list[_Latent],
-    model: SiteLikelihood,
+    model: Adjustable,
     now: _Guess,
     fresh: _Fresh,
     step: float,
@@ -350,7 +363,7 @@ def _next(
 
 def _round(
     latents: list[_Latent],
-    model: SiteLikelihood,
+    model: Adjustable,
     rows: _Data,
     now: _Guess,
     there: Callable[[Any, Any], tuple[Any, Any]] | None = None,
@@ -381,7 +394,7 @@ def _round(
 def _block(
     terms: list[Sum],
     factors: list[Any],
-    model: SiteLikelihood,
+    model: Adjustable,
     now: _Guess,
     there: Callable[[Any, Any], tuple[Any, Any]] | None,
     block: tuple[Any, Any, Any, Any],

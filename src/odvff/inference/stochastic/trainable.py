@@ -1,6 +1,6 @@
 """Models taken apart into what is trained and the recipe that puts them together again.
 
-A plain kernel or noise trains the logarithms of its numbers; one of GPJax's trains its own unconstrained parameters.
+A plain kernel trains the logarithms of its numbers; one of GPJax's trains its own unconstrained parameters.
 Locations of inducing points are trained as they are. Features without locations have nothing to train.
 
 A recipe holds no trained number, and two models of one shape have equal recipes: JAX takes it as the key under which
@@ -17,8 +17,8 @@ import numpy as np
 
 from odvff.features import InducingPoints
 from odvff.kernels import Additive, Categorical, Matern, Separable
-from odvff.likelihoods import GaussianNoise
 from odvff.support.arrays import in_double_precision
+from odvff.support.modules import take_module_apart
 from odvff.terms import Sum, Term
 
 Parameters = Any  # a tree of arrays
@@ -27,11 +27,11 @@ Recipe = Callable[[Parameters], Any]
 
 @in_double_precision
 def take_apart(part: Any) -> tuple[Parameters, Recipe]:
-    """The trainable parameters of a kernel or likelihood, and the way back."""
+    """The trainable parameters of a kernel, and the way back."""
     if isinstance(part, Matern):
         numbers = {"lengthscale": jnp.log(part.lengthscale), "variance": jnp.log(part.variance)}
         return numbers, _MakeMatern(part.smoothness)
-    if isinstance(part, Categorical | GaussianNoise):
+    if isinstance(part, Categorical):
         return {"variance": jnp.log(part.variance)}, _MakeFromVariance(type(part))
     if isinstance(part, Separable):
         pieces = [take_apart(factor) for factor in part.factors]
@@ -42,11 +42,8 @@ def take_apart(part: Any) -> tuple[Parameters, Recipe]:
     if isinstance(part, Additive):
         pieces = [take_apart(factor) for factor in part.factors]
         return [p for p, _ in pieces], _MakeAdditive(tuple(recipe for _, recipe in pieces))
-    import equinox as eqx
-
-    widened = jax.tree.map(lambda x: jnp.asarray(x, jnp.float64) if eqx.is_inexact_array(x) else x, part)
-    numbers, rest = eqx.partition(widened, eqx.is_inexact_array)
-    return numbers, _MakeModule(rest)
+    numbers, recipe = take_module_apart(part)
+    return numbers, recipe
 
 
 @in_double_precision
@@ -107,26 +104,6 @@ class _MakeAdditive:
 
     def __call__(self, ps: Parameters) -> Additive:
         return Additive(tuple(make(p) for make, p in zip(self.factors, ps, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
-class _MakeModule:
-    """One of GPJax's modules: everything but its numbers."""
-
-    rest: Any
-
-    def __call__(self, p: Parameters) -> Any:
-        import equinox as eqx
-
-        return eqx.combine(p, self.rest)
-
-    def __eq__(self, other: object) -> bool:
-        import equinox as eqx
-
-        return isinstance(other, _MakeModule) and bool(eqx.tree_equal(self.rest, other.rest))
-
-    def __hash__(self) -> int:
-        return hash(str(jax.tree.structure(self.rest)))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import numpy as np
 
 from odvff.errors import InputError, NumericalError
 from odvff.inference.stochastic.natural_step import ADAM, StepModel, moments, run_block
-from odvff.inference.stochastic.trainable import concrete, named_like, take_apart, take_terms_apart
-from odvff.likelihoods import log_predictive_density
+from odvff.inference.stochastic.trainable import concrete, named_like, take_terms_apart
+from odvff.likelihoods import as_likelihood, log_predictive_density
 from odvff.posterior import Posterior
 from odvff.support.arrays import in_double_precision
 from odvff.support.checks import matrix, positive, vector, whole
@@ -123,7 +123,7 @@ class Trainer:
         terms = Sum.of(terms)
         self._original = terms
         term_parameters, terms_recipe = take_terms_apart(terms)
-        likelihood_parameters, likelihood_recipe = take_apart(likelihood)
+        likelihood_parameters, likelihood_recipe = as_likelihood(likelihood).take_apart()
         self._n_columns = max((max(t.columns) + 1 for t in terms if t.columns is not None), default=1)
         gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
         if gamma is not None and gamma.shape[1] < self._n_columns:

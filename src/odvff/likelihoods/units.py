@@ -1,11 +1,12 @@
 """The units in which a target is standardised: where its middle is, and how far it spreads."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from odvff.errors import Argument, InputError
+from odvff.errors import InputError
 
 LARGEST = 1e300  # beyond, differences leave float64
 QUARTILES, NORMAL_QUARTILES = (0.25, 0.5, 0.75), 1.3489795003921634
@@ -13,34 +14,31 @@ QUARTILES, NORMAL_QUARTILES = (0.25, 0.5, 0.75), 1.3489795003921634
 
 @dataclass(frozen=True)
 class Units:
-    """y = middle + spread·(standardised y)."""
+    """y = shift + scale·(standardised y)."""
 
-    middle: float
-    spread: float
+    shift: float = 0.0
+    scale: float = 1.0
 
     def standardised(self, y: Any) -> Any:
-        return (y - self.middle) / self.spread
+        return (y - self.shift) / self.scale
+
+
+PLAIN = Units()
 
 
 class TargetMoments:
-    """Mean and standard deviation of targets that come in chunks; `counts` are checked to be 0, 1, 2, …
+    """Mean and standard deviation of targets that come in chunks; each is checked, with the place of its first row.
 
     Everything is divided by a power of two before it is squared or added up, so that no target is too large or small.
     """
 
-    def __init__(self, *, counts: bool = False):
-        self._counts, self._n_rows = counts, 0
+    def __init__(self, check: Callable[[Any, int], None] = lambda y, first_row: None):
+        self._check, self._n_rows = check, 0
         self._weight, self._mean, self._spread = 0.0, 0.0, 0.0
 
     def add(self, y: Any, weights: Any | None) -> None:
         """The targets of one more chunk."""
-        if self._counts and ((y < 0) | (y != np.floor(y))).any():
-            i = int(np.argmax((y < 0) | (y != np.floor(y))))
-            raise InputError(
-                f"y has {y[i]:g} in row {self._n_rows + i}; for ",
-                Argument("likelihood", "poisson"),
-                " it must be counts: 0, 1, 2, …",
-            )
+        self._check(y, self._n_rows)
         if len(y) == 0:
             return
         if np.abs(y).max() > LARGEST:
@@ -68,11 +66,11 @@ class TargetMoments:
         return _units(self._mean, self._spread)
 
 
-def units_of(y: Any, weights: Any | None) -> Units:
-    """By the mean and standard deviation of these targets."""
+def moments_of(y: Any, weights: Any | None) -> TargetMoments:
+    """Of targets that are there at once."""
     moments = TargetMoments()
     moments.add(y, weights)
-    return moments.units()
+    return moments
 
 
 def robust_units(y: Any, weights: Any | None) -> Units:
@@ -81,7 +79,7 @@ def robust_units(y: Any, weights: Any | None) -> Units:
     low, middle, high = np.quantile(y, QUARTILES, method="inverted_cdf", weights=w)
     if high > low:
         return _units(float(middle), float(high - low) / NORMAL_QUARTILES)
-    return _units(float(middle), units_of(y, weights).spread)
+    return _units(float(middle), moments_of(y, weights).units().scale)
 
 
 def _units(middle: float, spread: float) -> Units:

@@ -10,8 +10,9 @@ from scipy import integrate, stats
 from odvff import GaussianNoise, InputError
 from odvff.errors import NumericalError
 from odvff.likelihoods import expected_log_density, log_predictive_density, predictive_moments
+from odvff.likelihoods.gpjax_logit import GPJaxLogit
 from odvff.likelihoods.logit import Logit
-from odvff.likelihoods.outcomes import Outcome
+from odvff.likelihoods.poisson import Poisson
 
 MEAN, VARIANCE = np.array([-1.0, 0.3, 2.0]), np.array([0.5, 0.1, 1.2])
 
@@ -91,7 +92,7 @@ def test_large_counts_with_an_uncertain_rate():
 
 @pytest.mark.parametrize("log_rate", [-3.0, 2.0, 9.0, 31.0, 39.0])
 def test_quantiles_of_small_and_large_counts(log_rate):
-    outcome, q = Outcome("poisson", {}), np.array([1e-4, 0.05, 0.5, 0.95, 0.9999])
+    outcome, q = Poisson(), np.array([1e-4, 0.05, 0.5, 0.95, 0.9999])
     f, variance = np.array([log_rate]), np.array([1e-24])
     (found,) = outcome.quantiles(q, f, variance)
     rate = np.exp(log_rate)
@@ -102,7 +103,7 @@ def test_quantiles_of_small_and_large_counts(log_rate):
 
 def test_counts_beyond_float64_have_no_quantiles():
     with pytest.raises(NumericalError, match=r"the 0\.95 quantile cannot be found where f is 200 ± 1e-15 \(row 1\)"):
-        Outcome("poisson", {}).quantiles(0.95, np.array([3.0, 200.0]), np.array([1e-30, 1e-30]))
+        Poisson().quantiles([0.95], np.array([3.0, 200.0]), np.array([1e-30, 1e-30]))
 
 
 def test_log_odds_far_out_stay_finite():
@@ -120,10 +121,10 @@ def test_the_logistic_link_in_gpjax_s_own_form():
         f = gpx.distributions.GaussianDistribution(
             jax.numpy.asarray(MEAN), lineax.DiagonalLinearOperator(jax.numpy.asarray(VARIANCE))
         )
-        probability = np.asarray(Logit().predict(f).mean)
+        probability = np.asarray(GPJaxLogit().predict(f).mean)
     assert np.allclose(probability, predictive_moments(Logit(), MEAN, VARIANCE)[0])
 
 
 def test_what_is_no_likelihood_is_named():
-    with pytest.raises(InputError, match=r"likelihood must be an .*GaussianNoise or one of GPJax's"):
+    with pytest.raises(InputError, match=r"likelihood must be an .*Likelihood or one of GPJax's"):
         log_predictive_density("gaussian", MEAN, MEAN, VARIANCE)

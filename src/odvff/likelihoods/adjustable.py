@@ -1,0 +1,72 @@
+"""A likelihood whose parameters move, as a flat vector: what sites ask of it, and where their first guess is.
+
+Marginals come as arrays of shape (processes, N), a block of rows at a time.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+BLOCK_ROWS = 4096
+SAMPLE_ROWS = 20_000  # from which parameters are learned without a compiler: they are a few
+NEARLY = 1e-6  # the variance of what is as good as known
+FURTHEST = 8.0  # of logarithms of parameters, in one go
+
+Sample = tuple[Any, ...]  # y, weights, means and variances
+
+
+class Adjustable:
+    """A likelihood on NumPy; its parameters are positive, and move by their logarithms."""
+
+    def __init__(self, likelihood: Any):
+        self._likelihood = likelihood
+        self.start = np.log(np.array(list(likelihood.parameters().values()), dtype=np.float64))
+
+    def at(self, flat: Any) -> Any:
+        """The likelihood with these parameters."""
+        values = np.exp(flat).tolist()
+        return type(self._likelihood)(**dict(zip(self._likelihood.parameters(), values, strict=True)))
+
+    def expectations(self, flat: Any, y: Any, w: Any, means: Any, variances: Any) -> tuple[float, Any, Any]:
+        """Σ w E log p, and its derivatives with respect to all means and variances, each of shape (processes, N)."""
+        value, a, b = self.at(flat).derivatives(y, means[0], variances[0])
+        return float(w @ value), (w * a)[None], (w * b)[None]
+
+    def improve(self, flat: Any, sample: Sample) -> Any:
+        """Parameters of the likelihood for the marginals of the sample."""
+        if len(flat) == 0:
+            return flat
+        some = slice(None, None, -(-len(sample[0]) // SAMPLE_ROWS))
+        y, w, means, variances = (part[..., some] for part in sample)
+
+        def loss(p: Any) -> float:
+            return -float(w @ self.at(p).expected_log_density(y, means[0], variances[0]) / w.sum())
+
+        return minimize(loss, flat, method="L-BFGS-B", bounds=reach(flat), options={"maxiter": 10}).x
+
+    def first_guess(self, flat: Any, sample: Sample) -> Callable[[Any, Any], tuple[Any, Any]]:
+        """Mean and variance of f at rows with targets y, given the variance of its prior: where the first sites are.
+
+        Counts tell their own level: from a constant one, a step as long as they call for would overshoot by far. For
+        other likelihoods it is the constant, of a few dozen, that suits the rows best.
+        """
+        if self._likelihood.tells_level:
+            return lambda y, variance: (self._likelihood.pseudo_target(y), np.full(len(y), NEARLY))
+        level = self._level(flat, sample)
+        return lambda y, variance: (np.full(len(y), level), variance)
+
+    def _level(self, flat: Any, sample: Sample) -> float:
+        if self._likelihood.same_scale:
+            return 0.0
+        few = slice(0, BLOCK_ROWS)
+        y, w = sample[0][few], sample[1][few]
+        nearly = np.full((1, len(y)), NEARLY)
+        candidates = np.append(np.linspace(-10, 10, 41), np.log(np.maximum(y.mean(), 1e-3)))
+        values = [self.expectations(flat, y, w, np.full((1, len(y)), c), nearly)[0] for c in candidates]
+        return float(candidates[np.nanargmax(values)]) if np.isfinite(values).any() else 0.0
+
+
+def reach(flat: Any) -> list[tuple[float, float]]:
+    return [(p - FURTHEST, p + FURTHEST) for p in flat]
