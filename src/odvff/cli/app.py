@@ -113,7 +113,7 @@ def fit(
     inference: Annotated[Inference, typer.Option(help="How it is fitted.")] = Inference.auto,
     likelihood: Annotated[
         str | None,
-        typer.Option(help="By name: gaussian, or probit for classes, unless you say another; `list` shows all."),
+        typer.Option(help="gaussian, or probit for classes, unless you name another; a name that is none lists all."),
     ] = None,
     max_iter: Annotated[int | None, typer.Option(help="The most iterations, rounds or steps.")] = None,
     seed: Annotated[int, typer.Option(help="Of samples and minibatches.")] = 0,
