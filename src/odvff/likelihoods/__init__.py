@@ -57,7 +57,7 @@ def likelihood_for(likelihood: Any, *, labels: bool) -> Likelihood:
     if isinstance(likelihood, str) or likelihood is None or isinstance(likelihood, int | float):
         raise InputError(
             Argument("likelihood"),
-            f" must be one of {', '.join(choices)}, got {likelihood!r}; or an odvff.likelihoods.Likelihood.",
+            f" must be one of {', '.join(choices)}, got {likelihood!r}.",
         )
     found = as_likelihood(likelihood)
     found = getattr(found, "ours", lambda: None)() or found
