@@ -1,6 +1,6 @@
 """What can go wrong, in words: every error names the thing, its value and the remedy."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -51,21 +51,6 @@ class OdvffError(Message):
 
 class InputError(OdvffError, ValueError):
     """An argument has a value that cannot be used."""
-
-
-def gathered(checks: Iterable[Callable[[], object]]) -> None:
-    """Make all these checks; whatever is wrong comes as one message."""
-    found = []
-    for check in checks:
-        try:
-            check()
-        except InputError as error:
-            found.append(error)
-    if len(found) > 1:
-        pieces = [piece for error in found for piece in ("\n- ", *error.args)]
-        raise InputError(f"{len(found)} arguments cannot be used so:", *pieces)
-    if found:
-        raise found[0]
 
 
 class KernelError(OdvffError, TypeError):

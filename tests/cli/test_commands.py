@@ -506,6 +506,11 @@ def test_arguments_have_options_and_errors_say_those(folder, tmp_path):
     for argument, python, shell in (
         (Argument("n_harmonics", "auto"), "n_harmonics='auto'", "--harmonics auto"),
         (Argument("categorical", ["a b"]), "categorical=['a b']", "--categorical a b"),
+        (
+            Argument("interactions", [("a", "b"), ("b", "c")]),
+            "interactions=[('a', 'b'), ('b', 'c')]",
+            "--interactions a:b,b:c",
+        ),
         (Argument("max_iter"), "max_iter", "--max-iter"),
         (Argument("n_starts", 3), "n_starts=3", "n_starts=3"),
     ):

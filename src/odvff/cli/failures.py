@@ -72,8 +72,9 @@ def as_option(argument: "Argument") -> str:
     option = OPTIONS.get(argument.name)
     if option is None:
         return str(argument)
-    values = argument.value if isinstance(argument.value, list | tuple) else [argument.value]
-    return option if argument.value is None else f"{option} {','.join(map(str, values))}"
+    values = argument.value if isinstance(argument.value, list) else [argument.value]
+    listed = ",".join(":".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values)
+    return option if argument.value is None else f"{option} {listed}"
 
 
 def shown(text: str) -> str:

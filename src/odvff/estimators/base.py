@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from odvff.design import Design
-from odvff.errors import Argument, FitWarning, InputError, gathered
+from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.pairs import check_possible, pairs_asked
 from odvff.estimators.parameters import Parameters
 from odvff.likelihoods import Likelihood, Units, likelihood_for
@@ -25,7 +25,7 @@ from odvff.model.summary import Summary, summarise
 from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
 from odvff.rows import MemoryRows, merged
-from odvff.support.checks import whole
+from odvff.support.checks import gathered, whole
 from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.progress import Progress, Step, silent
 from odvff.support.run import Run

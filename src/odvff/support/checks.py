@@ -1,11 +1,27 @@
 """Checks of what comes in; values are looked at unless JAX is tracing them."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from odvff.errors import Argument, InputError
 from odvff.support.arrays import Array, asarray, is_traced
+
+
+def gathered(checks: Iterable[Callable[[], object]]) -> None:
+    """Make all these checks; whatever is wrong comes as one message."""
+    found = []
+    for check in checks:
+        try:
+            check()
+        except InputError as error:
+            found.append(error)
+    if len(found) > 1:
+        pieces = [piece for error in found for piece in ("\n- ", *error.args)]
+        raise InputError(f"{len(found)} arguments cannot be used so:", *pieces)
+    if found:
+        raise found[0]
 
 
 def numbers(value: Any, name: str) -> Array:
