@@ -15,7 +15,7 @@ from odvff.cli.app import app
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 }
 
 
@@ -49,7 +49,7 @@ def test_the_page_of_commands_names_all_options():
 
 def test_pages_are_in_the_navigation_and_links_lead_somewhere():
     listed = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert sorted(f"docs/{page}" for page in listed) == sorted(name for name in DOCUMENTS if name != "README.md")
+    assert sorted(f"docs/{page}" for page in listed) == sorted(name for name in DOCUMENTS if name.startswith("docs/"))
     for name, text in DOCUMENTS.items():
         for target in re.findall(r"\]\(([^)#:\s]+\.\w+)(?:#[^)]*)?\)", text):
             assert ((ROOT / name).parent / target).exists(), f"{name}: {target}"
