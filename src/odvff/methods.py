@@ -21,11 +21,11 @@ import numpy as np
 
 from odvff.design import Design, NumericPart
 from odvff.errors import Argument, FitWarning, InputError
-from odvff.features import Fourier, InducingPoints, Kronecker, Levels
+from odvff.features import InducingPoints
 from odvff.inference import Fit, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.fit import NOISE, fit_quietly, scale_of
 from odvff.inference.notes import unfinished_fit
-from odvff.kernels import Categorical, Matern
+from odvff.kernels import Categorical
 from odvff.likelihoods import GaussianNoise, Likelihood
 from odvff.rows import SAMPLE_ROWS, MemoryRows, RowSource
 from odvff.search import add_inducing, choose_harmonics, greedy_points, kmeans_points
@@ -243,8 +243,8 @@ class _Problem:
         if self.likelihood.closed_form:
             return terms
         wide = Categorical(max(1.0, self._level**2))
-        constant = [isinstance(t.features, Levels) and t.features.n_levels == 1 for t in terms]
-        return Sum(tuple(replace(t, kernel=wide) if c else t for t, c in zip(terms, constant, strict=True)))
+        constants = self.design.constants
+        return Sum(tuple(replace(t, kernel=wide) if t.name in constants else t for t in terms))
 
     def start(self) -> tuple[Sum, float]:
         """Terms with an effect for each column, and noise, from a quick fit to a sample of the rows."""
@@ -448,7 +448,7 @@ class _Problem:
         order = np.random.default_rng(o.seed).permutation(len(X))
         n_held = int(o.held_out * len(X))
         held, kept = order[:n_held], np.sort(order[n_held:])
-        if any(isinstance(t.features, Fourier | Kronecker) for t in terms):
+        if terms.is_fixed:
             terms, self._noise = self._started(terms)
         trainer = Trainer(
             terms,
@@ -536,12 +536,10 @@ class _Problem:
 
 def _moderate(term: Term, scale: float) -> Term:
     """The term without the extremes of a small sample, which are no place to start from."""
-    variance = float(np.clip(term.kernel.variance, 1e-3 * scale, 10 * scale))
-    if isinstance(term.kernel, Categorical):
-        return replace(term, kernel=Categorical(variance))
-    a, b = term.features.interval  # type: ignore[attr-defined]
-    lengthscale = float(np.clip(term.kernel.lengthscale, 0.02 * (b - a), 3 * (b - a)))
-    return replace(term, kernel=Matern(term.kernel.smoothness, lengthscale, variance))
+    features: Any = term.features
+    *ratios, variance = np.exp(features.parameters(term.kernel))
+    moderate = [*np.clip(ratios, 0.02, 3.0), np.clip(variance, 1e-3 * scale, 10 * scale)]
+    return replace(term, kernel=features.kernel_at(term.kernel, np.log(moderate)))
 
 
 def _range(x: Any) -> tuple[float, float]:

@@ -1,9 +1,10 @@
 """A model is a sum of independent terms: f = Σ_t f_t, and each term owns columns, a kernel and features."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import groupby
+from operator import add, itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from odvff import kernels
 from odvff.errors import InputError, KernelError
 from odvff.features import Features
 from odvff.linalg import BlockDiagonal, Covariance
+from odvff.linalg.blocks import slices
 from odvff.support.arrays import Array, concatenate
 from odvff.support.checks import matrix
 
@@ -32,7 +34,8 @@ class Term:
     def __post_init__(self) -> None:
         if isinstance(self.features, type) or not isinstance(self.features, Features):
             raise KernelError(
-                f"features must offer Kuu and Kuf, got {self.features!r}; use an instance of one of odvff.features."
+                "features must be an instance of a class of odvff.features, or of your own that is derived from one "
+                f"of them, got {self.features!r}."
             )
         if self.columns is not None:
             given: Any = self.columns
@@ -75,6 +78,32 @@ class Term:
         """k_t(x, x), row by row."""
         return kernels.variances(self.kernel, self.select(X))
 
+    def point_sum(self, points: Array, weights: Array) -> Callable[[Array], Array] | None:
+        """X ↦ k_t(X, γ) w in a time that does not grow with the points, where the term has one column."""
+        selected, kernel = self.select(points, "gamma"), kernels.plain(self.kernel)
+        one = kernels.point_sum(kernel, selected[:, 0], weights) if selected.shape[1] == 1 else None
+        return None if one is None else lambda X: one(X[:, self.column])
+
+    def canonical(self) -> "Term":
+        """The term as statistics know it: features that take no hyper-parameter inside a box, in the basis in which
+        sums lose no digits, the kernel by its plain numbers, and the columns that it reads as columns of the term.
+        """
+        if not self.features.is_fixed:
+            raise InputError(
+                f"term {self.name!r} has {type(self.features).__name__}, whose features change with the "
+                "hyper-parameters, so their statistics cannot be taken once and for all; use Fourier, Kronecker or "
+                "Levels, or another method."
+            )
+        features: Any = self.features.suited(self.kernel)
+        kernel, columns = features.read(self.kernel, self.columns)
+        n = len(features.boxes)
+        if columns is not None and len(columns) != n:
+            raise InputError(
+                f"term {self.name!r} has {n} factor{'s' * (n != 1)} and reads {len(columns)} columns; give one for "
+                "each."
+            )
+        return Term(kernel, features.orthogonal(), columns, self.name)
+
 
 @dataclass(frozen=True)
 class Sum:
@@ -90,9 +119,7 @@ class Sum:
         terms: tuple[Any, ...] = tuple(self.terms) if isinstance(self.terms, Iterable) else (self.terms,)
         if not terms or not all(isinstance(term, Term) for term in terms):
             raise InputError(f"a model needs a list of one or more Terms, got {self.terms!r}.")
-        named = [
-            t if t.name else Term(t.kernel, t.features, t.columns, _default_name(i, t)) for i, t in enumerate(terms)
-        ]
+        named = [t if t.name else replace(t, name=_default_name(i, t)) for i, t in enumerate(terms)]
         names = [t.name for t in named]
         repeated = next((n for n in names if names.count(n) > 1), None)
         if repeated is not None:
@@ -113,6 +140,50 @@ class Sum:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(term.name for term in self.terms)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Do the features of all terms take no hyper-parameter inside their boxes?"""
+        return all(term.features.is_fixed for term in self.terms)
+
+    @cached_property
+    def canonical(self) -> "Sum":
+        """The terms as statistics know them."""
+        return Sum(tuple(term.canonical() for term in self.terms))
+
+    @cached_property
+    def slices(self) -> list[slice]:
+        """Where the features of each term stand among all."""
+        return slices([term.features.size for term in self.canonical.terms])  # type: ignore[attr-defined]
+
+    @property
+    def size(self) -> int:
+        """How many features there are in all."""
+        return int(self.slices[-1].stop)
+
+    @cached_property
+    def alike(self) -> list[list[int]]:
+        """Positions of the terms, those together whose features are worked on at once."""
+        groups: dict[Any, list[int]] = {}
+        for i, term in enumerate(self.terms):
+            key = term.features.suited(term.kernel).key
+            groups.setdefault(i if key is None else key, []).append(i)
+        return list(groups.values())
+
+    @cached_property
+    def runs(self) -> list[list[int]]:
+        """The same of neighbours alone, in the order of the terms."""
+        runs = []
+        for members in self.alike:
+            # of neighbours the position and the place among the members differ by the same
+            places = zip(members, (i - k for k, i in enumerate(members)), strict=True)
+            runs += [[i for i, _ in run] for _, run in groupby(places, key=itemgetter(1))]
+        return sorted(runs)
+
+    def with_kernels(self, fitted: "Sum") -> "Sum":
+        """These terms with the kernels, and the columns that those read, of others."""
+        pairs = zip(self.terms, fitted.terms, strict=True)
+        return Sum(tuple(replace(t, kernel=f.kernel, columns=f.columns) for t, f in pairs))
 
     def Kuu(self) -> BlockDiagonal:
         """blockdiag(K_1, …, K_T)."""

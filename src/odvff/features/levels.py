@@ -1,19 +1,22 @@
 """A categorical column, exactly: one feature for each level."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.kernels import categorical, one_column
+from odvff.features.base import Columns, FixedFeatures, at_most
+from odvff.features.inverses import Multiple
+from odvff.kernels import Categorical, categorical, one_column
 from odvff.linalg import Diagonal
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix, whole
 
 
 @dataclass(frozen=True)
-class Levels:
+class Levels(FixedFeatures):
     """φ(c) = one-hot and K = I/σ² for a column of codes 0 … n_levels − 1.
 
     The code −1 stands for a level that is missing or was never seen: its features are zero, so f keeps its prior.
@@ -29,8 +32,18 @@ class Levels:
     def __post_init__(self) -> None:
         whole(self.n_levels, "n_levels", at_least=1, remedy="count the column's levels")
 
-    def inside(self, X: Array) -> Array:
-        """One-hot codes, of shape (n_levels, N): no hyper-parameter enters."""
+    @property
+    def size(self) -> int:
+        return self.n_levels
+
+    @property
+    def boxes(self) -> tuple[None]:
+        return (None,)
+
+    def fill(self, X: Array, out: Array) -> None:
+        out[:] = self._one_hot(X)
+
+    def _one_hot(self, X: Array) -> Array:
         return (self.codes(X) == np.arange(self.n_levels)[:, None]) * 1.0
 
     def codes(self, X: Array) -> Array:
@@ -54,11 +67,51 @@ class Levels:
         """One-hot codes, of shape (n_levels, N)."""
         categorical(kernel)
         X = matrix(X, "X")
-        return self.inside(X[:, [one_column(kernel, X.shape[1])]])
+        return self._one_hot(X[:, [one_column(kernel, X.shape[1])]])
+
+    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
+        return []
+
+    def read(self, kernel: Any, columns: Columns) -> tuple[Categorical, Columns]:
+        return categorical(kernel), columns
+
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> "LevelsGroup":
+        return LevelsGroup([Multiple(float(np.exp(p / 2))) for p in parameters[:, -1]])
+
+    def curve(self, kernel: Any, weights: Any) -> "LevelCurve":
+        return LevelCurve(self, np.append(weights, 0.0))
 
     def refined(self, factor: int) -> "Levels":
         """Nothing is missing from the levels."""
         return self
 
-    def positions(self, kernel: Any, fine: "Levels") -> np.ndarray:
+    def positions(self, fine: "Levels") -> np.ndarray:
         return np.arange(self.n_levels)
+
+    def words(self) -> str:
+        return f"{self.n_levels} level{'s' * (self.n_levels != 1)}"
+
+    @classmethod
+    def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> "Levels":
+        return cls(at_most(words["n_levels"], most))
+
+
+@dataclass(frozen=True)
+class LevelsGroup:
+    """C⁻¹ = σ I, and no lengthscale."""
+
+    inverses: list[Multiple]
+
+    def traces(self, Ms: Sequence[Any]) -> Any:
+        return np.zeros((len(Ms), 0))
+
+
+@dataclass(frozen=True)
+class LevelCurve:
+    """A number for each code, and 0 for the code −1."""
+
+    features: Levels
+    values: Any
+
+    def __call__(self, x: Any) -> Any:
+        return self.values.take(self.features.codes(x[:, None]).astype(np.intp))

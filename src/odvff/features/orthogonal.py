@@ -16,133 +16,125 @@ and
 again without cancellation. The factor eliminates to the same R_k, so whitened features are those of `Fourier`.
 """
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import comb, factorial
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.special
 
-from odvff.features.fourier import Fourier, harmonics
-from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS, Parts, harmonic_rows, harmonic_table, parts
-from odvff.kernels import Matern, matern
+from odvff.features.base import Axis
+from odvff.features.cells import Table
+from odvff.features.interval import Curve, IntervalFeatures
+from odvff.features.matern_gram import BERNOULLI_COEFFICIENTS
+from odvff.features.remainders import fill_inside, harmonic_coefficients, harmonic_form, norms, orthogonal_parts
+from odvff.features.whitening import FourierGroup, Kind
 from odvff.linalg import Bordered, DiagonalPlusLowRank
 from odvff.support.arrays import Array, concatenate, namespace
-from odvff.support.checks import matrix
 
 
 @dataclass(frozen=True)
-class OrthogonalFourier:
+class OrthogonalFourier(IntervalFeatures):
     """[1, cos θ_m t, sin θ_m t, R̂_k] on the interval of completed Fourier features."""
 
-    fourier: Fourier
+    fourier: Any
 
-    def inside(self, X: Array, smoothness: float) -> Array:
-        """φ̂(x) for rows inside the box, of shape (|β|, N): no lengthscale and no variance enter."""
-        x = matrix(X, "X", n_columns=1)[:, 0]
-        F, s = self.fourier.n_harmonics, Matern(smoothness).order
-        self.fourier.check_inside(x)
-        phi = np.empty((1, 2 * F + 1 + s, len(x)))
-        fill_inside(((x - self.fourier.interval[0]) / self.fourier.length)[None], F, s, phi)
-        return phi[0]
+    @property
+    def interval(self) -> tuple[float, float]:  # type: ignore[override]
+        return self.fourier.interval  # type: ignore[no-any-return]
+
+    @property
+    def smoothness(self) -> float | None:  # type: ignore[override]
+        return self.fourier.smoothness  # type: ignore[no-any-return]
+
+    @property
+    def n_harmonics(self) -> int:
+        return self.fourier.n_harmonics  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return 2 * self.n_harmonics + 1 + self.order
+
+    def suited(self, kernel: Any) -> "OrthogonalFourier":
+        return OrthogonalFourier(self.fourier.suited(kernel))
+
+    def fill(self, X: Array, out: Array) -> None:
+        t = (X[:, 0] - self.interval[0]) / self.length
+        fill_inside(t[None], self.n_harmonics, self.order, out[None])
+
+    def values(self, t: Array, order: int) -> Array:
+        return self._change_basis(self.fourier.values(t, order), order)
+
+    def states(self, order: int) -> tuple[Any, Any]:
+        left, right = (self._change_basis(edge, order) for edge in self.fourier.states(order))
+        return left, right
 
     def Kuu(self, kernel: Any) -> Bordered:
         """⟨φ̂_i, φ̂_j⟩."""
-        k = matern(kernel)
-        F, s = self.fourier.n_harmonics, k.order
-        p = orthogonal_parts(F, s, k.rate * self.fourier.length)
+        k = self.kernel_of(kernel)
+        F, s = self.n_harmonics, k.order
+        p = orthogonal_parts(F, s, k.rate * self.length)
         sigma = namespace(p.t, k.variance).sqrt(k.variance)
         n = np.concatenate([[1.0], norms(F, s)])
         core = DiagonalPlusLowRank(p.diagonal / k.variance, p.U / sigma)
         return Bordered(core, p.c, p.t / sigma, p.V / sigma, N=np.diag(1 / n), eliminate=np.diag(n), lead=1)
 
     def Kuf(self, kernel: Any, X: Array) -> Array:
-        """Cov(β, f(x)): the change of basis applied to `Fourier.Kuf`."""
-        return self._change_basis(self.fourier.Kuf(kernel, X), matern(kernel).order)
+        """The change of basis applied to `Fourier.Kuf`."""
+        return self._change_basis(self.fourier.Kuf(kernel, X), self.kernel_of(kernel).order)
 
-    def Kuf_rate(self, kernel: Any, X: Array) -> Array:
-        """∂Kuf/∂λ."""
-        return self._change_basis(self.fourier.Kuf_rate(kernel, X), matern(kernel).order)
-
-    def edges(self, kernel: Any) -> tuple[Any, Any]:
-        """As `Fourier.edges`."""
-        left, right = (self._change_basis(edge, matern(kernel).order) for edge in self.fourier.edges(kernel))
-        return left, right
+    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
+        order = self.kernel_of(kernel).order
+        return [self._change_basis(rate, order) for rate in self.fourier.Kuf_rates(kernel, X)]
 
     def _change_basis(self, phi: Array, s: int) -> Array:
-        F = self.fourier.n_harmonics
+        F = self.n_harmonics
         remainders = BERNOULLI_COEFFICIENTS[1 : s + 1, : s + 1] @ concatenate([phi[:1], phi[-s:]])
         remainders = remainders - harmonic_coefficients(F, s) @ phi[1 : 2 * F + 1]
         return concatenate([phi[: 2 * F + 1], remainders / norms(F, s)[:, None]])
 
+    # abilities
 
-def fill_inside(t: Array, n_harmonics: int, order: int, out: Array) -> None:
-    """φ̂ at positions t ∈ [0,1] of several columns at once, (columns, N), into an array (columns, |β_t|, N).
+    @property
+    def key(self) -> Hashable:
+        return OrthogonalFourier, self.n_harmonics, self.smoothness
 
-    Few long calls: this is where a pass over the rows spends its time, and it makes no copies.
-    """
-    F, s = n_harmonics, order
-    out[:, 0] = 1.0
-    trigonometric = harmonics(t, F, out=out[:, 1 : 2 * F + 1])
-    np.matmul(scaled_coefficients(F, s), trigonometric, out=out[:, 2 * F + 1 :])
-    for k, polynomial in enumerate(bernoulli(t, s)):
-        polynomial *= 1 / norms(F, s)[k]
-        out[:, 2 * F + 1 + k] += polynomial
+    def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
+        t = np.empty((len(like), len(X)))
+        for row, f, (column,) in zip(t, like, columns, strict=True):
+            np.subtract(X[:, column], f.interval[0], out=row)
+            row /= f.length
+        fill_inside(t, self.n_harmonics, self.order, out)
 
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> FourierGroup:
+        return FourierGroup.at(Kind(self.n_harmonics, self.order, completed=True), self.smoothness, parameters)
 
-def orthogonal_parts(n_harmonics: int, order: int, mu: Array) -> Parts:
-    """The parts of the Gram matrix with the coefficients c that belong to R̂ (scaled by n_k), for one μ or many."""
-    s, each = order, namespace(mu).asarray(mu)[..., None]
-    c = harmonic_rows(_rest(s), 2 * np.pi * np.arange(1, n_harmonics + 1) / each, s)
-    c = c / (each ** np.arange(s + 1))[..., None]
-    return replace(parts(n_harmonics, s, mu, degree=s), c=c)
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return (Axis(self.interval, self.n_harmonics, self.order),)
 
+    def curve(self, kernel: Any, weights: Any) -> Curve:
+        F = self.n_harmonics
+        one, cosines, sines, remainders = np.split(weights, [1, F + 1, 2 * F + 1])
+        # Σ_k w_k R̂_k, by the harmonics and the polynomial of each
+        own_cosines, own_sines, polynomials = harmonic_form(F, self.order)
+        powers = remainders @ polynomials
+        powers[0] += one[0]
+        table = Table.of(cosines + remainders @ own_cosines, sines + remainders @ own_sines, powers)
+        left, right = (weights @ edge for edge in self.edges(self.order))
+        return Curve(self.interval, self.kernel_of(kernel), table, left, right)
 
-@lru_cache(maxsize=8)
-def _rest(s: int) -> np.ndarray:
-    """k! Σ_{r≥k} C(s,r) z^{r−k} for k = 1…s; the constant has none."""
-    rest = [{r - k: factorial(k) * comb(s, r) for r in range(k, s + 1)} for k in range(1, s + 1)]
-    return harmonic_table([{}, *rest], s)
+    @property
+    def resolution(self) -> int:
+        return self.n_harmonics
 
+    def with_resolution(self, n: int) -> "OrthogonalFourier":
+        return OrthogonalFourier(self.fourier.with_resolution(n))
 
-# B_1, B_2, B_3 by powers of t − ½, of which they have just the odd or the even ones
-BERNOULLI_CENTRED = ((0.0, 1.0), (-1 / 12, 0.0, 1.0), (0.0, -1 / 4, 0.0, 1.0))
+    def holds(self, fewer: Any) -> bool:
+        return self.fourier.holds(getattr(fewer, "fourier", None))  # type: ignore[no-any-return]
 
+    def coarsening(self, fewer: Any) -> Any | None:
+        return self.fourier.coarsening(getattr(fewer, "fourier", None))
 
-def bernoulli(t: Array, order: int) -> Array:
-    """B_1(t), …, B_order(t)."""
-    u = t - 0.5
-    square = u * u
-    return namespace(t).stack([u, square - 1 / 12, u * (square - 1 / 4)][:order])
-
-
-@lru_cache(maxsize=1024)
-def harmonic_coefficients(n_harmonics: int, order: int) -> Any:
-    """Coefficients of B_1 … B_order on the F cosines and the F sines, of shape (order, 2F)."""
-    theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
-    c = np.stack([-factorial(k) / (1j * theta) ** k for k in range(1, order + 1)])
-    return np.concatenate([2 * c.real, -2 * c.imag], axis=1)
-
-
-@lru_cache(maxsize=1024)
-def scaled_coefficients(n_harmonics: int, order: int) -> Any:
-    """What R̂_k takes off the polynomial: −coefficients/n_k."""
-    return -harmonic_coefficients(n_harmonics, order) / norms(n_harmonics, order)[:, None]
-
-
-def harmonic_form(n_harmonics: int, order: int) -> tuple[Any, Any, Any]:
-    """R̂_1 … R̂_order as sums of F cosines, F sines and powers of t − ½: the coefficients of each, a row for each R̂."""
-    cosines, sines = np.split(scaled_coefficients(n_harmonics, order), 2, axis=1)
-    powers = np.zeros((order, order + 1))
-    for row, centred, norm in zip(powers, BERNOULLI_CENTRED, norms(n_harmonics, order), strict=False):
-        row[: len(centred)] = np.divide(centred, norm)
-    return cosines, sines, powers
-
-
-@lru_cache(maxsize=1024)
-def norms(n_harmonics: int, order: int) -> Any:
-    """n_k with ‖B_k − its first F harmonics‖² = n_k²/2."""
-    k = np.arange(1, order + 1)
-    tail = scipy.special.zeta(2 * k, n_harmonics + 1) / (2 * np.pi) ** (2 * k)
-    return 2 * scipy.special.factorial(k) * np.sqrt(tail)
+    def words(self) -> str:
+        return self.fourier.words()  # type: ignore[no-any-return]

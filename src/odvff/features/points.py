@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.kernels import covariance
+from odvff.features.base import Features, at_most
+from odvff.kernels import Additive, covariance
 from odvff.linalg import Dense
 from odvff.linalg.dense import DEFAULT_JITTER, check_jitter
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix
+from odvff.support.words import number
 
 
 @dataclass(frozen=True, eq=False)
-class InducingPoints:
+class InducingPoints(Features):
     """β = f(Z) at locations Z of shape (M, columns of the term)."""
 
     locations: Array
@@ -43,9 +45,35 @@ class InducingPoints:
         more = low + (high - low) * _spread(min((factor - 1) * len(Z), 2000), Z.shape[1])
         return InducingPoints(np.concatenate([Z, more]), self.jitter)
 
-    def positions(self, kernel: Any, fine: "InducingPoints") -> np.ndarray:
-        """Where these points stand among refined ones."""
+    def positions(self, fine: "InducingPoints") -> np.ndarray:
         return np.arange(len(self.locations))
+
+    def moved(self, locations: Any) -> "InducingPoints":
+        return InducingPoints(locations, self.jitter)
+
+    def split(self, kernel: Any, columns: tuple[int, ...]) -> list[tuple[Any, tuple[int, ...], Features]]:
+        """A kernel that is a sum over columns has an effect for each of them."""
+        if not isinstance(kernel, Additive):
+            return [(kernel, columns, self)]
+        each = enumerate(zip(kernel.factors, columns, strict=True))
+        return [(k, (c,), self.moved(self.locations[:, [i]])) for i, (k, c) in each]
+
+    def words(self) -> str:
+        return f"{len(self.locations)} points"
+
+    @classmethod
+    def kind(cls) -> str:
+        return "points"
+
+    def to_words(self, arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
+        arrays[prefix + "locations"] = np.asarray(self.locations)
+        return {"jitter": float(self.jitter)}
+
+    @classmethod
+    def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> "InducingPoints":
+        made = cls(arrays[prefix + "locations"], number(words["jitter"]))
+        at_most(len(made.locations), most)
+        return made
 
 
 def _spread(n: int, d: int) -> np.ndarray:

@@ -17,15 +17,12 @@ from sklearn.utils.validation import check_array
 
 from odvff.design import TIMES
 from odvff.errors import InputError
-from odvff.features import Kronecker, Levels
-from odvff.kernels import Separable
 from odvff.model.predictive import Marginals, Predictive
 from odvff.model.quality import Evaluation
 from odvff.model.task import Task
 from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, parts_of
 from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
-from odvff.posterior.whitened import can_be_fast
 from odvff.rows import slices
 from odvff.support.threads import n_threads, one_blas_thread
 from odvff.tables import Category, Numeric, Schema, Table, as_table
@@ -285,16 +282,13 @@ class Model:
         total = float(sum(variances.values())) or 1.0
         rows = []
         for p, name, part in self.parts(output):
-            kernels = list(part.kernel.factors) if isinstance(part.kernel, Separable) else [part.kernel]
-            columns = self.columns_of(part)
-            lengthscales = {}
-            if not isinstance(part.features, Levels):
-                lengthscales = {c.name: float(k.lengthscale) * c.size for c, k in zip(columns, kernels, strict=True)}
+            scales = zip(self.columns_of(part), part.features.lengthscales(part.kernel), strict=False)
+            lengthscales = {column.name: scale * column.size for column, scale in scales}
             prior = float(np.ravel(part.variances(np.zeros((1, self.schema.width))))[0])
             rows.append(
                 {
                     "term": name,
-                    "features": _features_in_words(part.features),
+                    "features": part.features.words(),
                     "lengthscales": lengthscales,
                     "std": o.scale * np.sqrt(prior),
                     "share": float(variances[p]) / total,
@@ -304,14 +298,4 @@ class Model:
 
 
 def _rows_at_once(q: Posterior) -> int:
-    return LONG_BLOCK_ROWS if can_be_fast(q.terms) else BLOCK_ROWS
-
-
-def _features_in_words(features: Any) -> str:
-    if isinstance(features, Levels):
-        return f"{features.n_levels} level{'s' * (features.n_levels != 1)}"
-    if isinstance(features, Kronecker):
-        return " × ".join(str(f.n_harmonics) for f in features.factors) + " harmonics"
-    if hasattr(features, "n_harmonics"):
-        return f"{features.n_harmonics} harmonics"
-    return f"{len(features.locations)} points"
+    return LONG_BLOCK_ROWS if q.terms.is_fixed else BLOCK_ROWS

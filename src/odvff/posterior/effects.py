@@ -25,9 +25,7 @@ from typing import Any
 import numpy as np
 
 from odvff import kernels
-from odvff.features import InducingPoints, Kronecker
 from odvff.features.kronecker import row_products
-from odvff.kernels import Additive, separable
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.terms import Term
@@ -62,15 +60,10 @@ def parts_of(q: Posterior, width: int) -> list[Part]:
     parts = []
     for t, term in enumerate(q.terms):
         columns = tuple(range(width)) if term.columns is None else term.columns
-        if isinstance(term.kernel, Additive) and isinstance(term.features, InducingPoints):
-            Z, jitter = term.features.locations, term.features.jitter
-            for i, (k, c) in enumerate(zip(term.kernel.factors, columns, strict=True)):
-                parts.append(Part(t, k, (c,), InducingPoints(Z[:, [i]], jitter)))
-        else:
-            parts.append(Part(t, term.kernel, columns, term.features))
+        parts += [Part(t, *part) for part in term.features.split(term.kernel, columns)]
     alone = {part.columns[0]: p for p, part in enumerate(parts) if len(part.columns) == 1}
     for p, part in enumerate(parts):
-        if isinstance(part.features, Kronecker) and len(part.columns) == 2 and alone.keys() >= set(part.columns):
+        if part.features.is_pair and alone.keys() >= set(part.columns):
             parts[p] = replace(part, shared=True)
             for side, column in enumerate(part.columns):
                 own = parts[alone[column]]
@@ -246,15 +239,15 @@ def _by_gamma(q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: 
 def _side(q: Posterior, part: Part, side: int, X: Any) -> Any:
     """α(x) or β(y): the whitened features of one column of a pair."""
     C: Any = q.factor.blocks[part.term]
-    kernel, column = separable(part.kernel, 2)[side], part.columns[side]
-    return C.factors[side].solve(part.features.factors[side].Kuf(kernel, X[:, [column]]))
+    (features, kernel), column = part.features.sides(part.kernel)[side], part.columns[side]
+    return C.factors[side].solve(features.Kuf(kernel, X[:, [column]]))
 
 
 def _side_by_gamma(q: Posterior, part: Part, side: int, X: Any) -> Any:
     """k(γ,x) of one column of a pair, (|γ|, N)."""
     if q.gamma is None:
         return np.zeros((0, len(X)))
-    kernel, column = separable(part.kernel, 2)[side], [part.columns[side]]
+    (_, kernel), column = part.features.sides(part.kernel)[side], [part.columns[side]]
     return kernels.covariance(kernel, q.gamma[:, column], X[:, column])
 
 

@@ -25,10 +25,10 @@ import numpy as np
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.curves import Curves
-from odvff.posterior.point_sums import PointSum
+from odvff.posterior.point_sum import PointSum
 from odvff.posterior.residual import residual_variance, unexplained
 from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator
-from odvff.posterior.whitened import FastFeatures, can_be_fast
+from odvff.posterior.whitened import FastFeatures
 from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix, numbers, untraced, vector, whole
 from odvff.terms import Sum, Term
@@ -150,7 +150,7 @@ class Posterior:
         return PointSum(self.terms, self.gamma, self.a_gamma)
 
     def _is_fast(self, X: Array) -> bool:
-        return can_be_fast(self.terms) and not any(is_traced(v) for v in (X, self.root, self.weights))
+        return self.terms.is_fixed and not any(is_traced(v) for v in (X, self.root, self.weights))
 
     @cached_property
     def _fast(self) -> FastFeatures:

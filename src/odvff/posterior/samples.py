@@ -14,8 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odvff.errors import InputError, NumericalError
-from odvff.features import Refinable
+from odvff.errors import NumericalError
 from odvff.linalg import BlockFactor
 from odvff.posterior.residual import ROUNDING, residual_variance
 from odvff.support.arrays import Array
@@ -82,13 +81,9 @@ def draw_paths(
     """Paths from whitened draws m − ψ(γ)a_γ + Rε, of shape (|β|, n_samples), one column for each."""
     fine_terms, weights = [], []
     for term, C, s in zip(terms, factor.blocks, factor.slices, strict=True):
-        if not isinstance(term.features, Refinable):
-            raise InputError(
-                f"term {term.name!r} has features of type {type(term.features).__name__}, which cannot be refined, so "
-                "its paths cannot be drawn; sample at fewer rows with method='exact'."
-            )
-        fine = Term(term.kernel, term.features.refined(refinement), term.columns, term.name)
-        positions = term.features.positions(term.kernel, fine.features)
+        features = term.features.suited(term.kernel)
+        fine = Term(term.kernel, features.refined(refinement), term.columns, term.name)
+        positions = features.positions(fine.features)
         C_fine = fine.Kuu().factor()
         noise = rng.standard_normal((C_fine.size, whitened.shape[1]))
         u = C_fine.apply(noise)[positions]

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from odvff.features import Fourier, Kronecker, Levels
 from odvff.linalg import BlockFactor
-from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
+from odvff.statistics.basis import check_columns, fill_features, outside
 from odvff.terms import Sum
 
 SMALL = 128  # features of a term: beyond, the structured factor is cheaper than the product with its inverse
-MADE_FOR = (Fourier, Kronecker, Levels)
 BLOCK_ENTRIES, LEAST_ROWS, MOST_ROWS = 2**18, 64, 4096  # 2 MB of features at a time
 
 
@@ -33,12 +31,11 @@ class _Run:
 
 
 class FastFeatures:
-    """The features of a sum of Fourier, Kronecker and Levels terms, on NumPy alone."""
+    """The features of a sum of terms whose features are fixed, on NumPy alone."""
 
     def __init__(self, terms: Sum):
-        self.terms = Sum(tuple(orthogonal(term) for term in terms))
+        self.terms = terms.canonical
         self.factor = self.terms.Kuu().factor()
-        self._layout = self.factor.slices
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Rows, and φ̂ of them as (|β|, rows), which is overwritten by the next: memory that is warm is fast."""
@@ -57,7 +54,7 @@ class FastFeatures:
         for start in range(0, len(X), block):
             rows = slice(start, min(start + block, len(X)))
             phi = buffer[: self.factor.size * (rows.stop - start)].reshape(self.factor.size, -1)
-            fill_features(self.terms, self._layout, inside[rows], phi)
+            fill_features(self.terms, inside[rows], phi)
             if beyond is not None:
                 after = before + int(out[rows].sum())
                 phi[:, out[rows]] = beyond[:, before:after]
@@ -87,8 +84,3 @@ def _runs(factor: BlockFactor) -> list[_Run]:
         inverses = np.stack([C.solve(np.eye(size)) for C in blocks]) if size <= SMALL else None
         runs.append(_Run(place, inverses, BlockFactor(tuple(blocks))))
     return runs
-
-
-def can_be_fast(terms: Sum) -> bool:
-    """Are all terms of the kinds whose features take no hyper-parameter inside the box?"""
-    return all(isinstance(term.features, MADE_FOR) for term in terms)

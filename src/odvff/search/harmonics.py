@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from odvff.features import Fourier, Kronecker, Levels
 from odvff.inference.collapsed.fit import Fit, fit_quietly
 from odvff.statistics import Statistics, collect
-from odvff.statistics.basis import orthogonal, outside
+from odvff.statistics.basis import outside
 from odvff.statistics.fewer import holds, with_fewer_harmonics
 from odvff.support.checks import matrix, vector
 from odvff.terms import Sum, Term
@@ -196,30 +195,26 @@ def most_harmonics(max_features: float, n_columns: int) -> int:
 
 def _most(terms: Sum, max_features: int, max_harmonics: int) -> int:
     """Harmonics for each column, if all were to have the same number; levels have features of their own."""
-    columns = max(sum(isinstance(term.features, Fourier) for term in terms), 1)
-    levels = sum(term.features.n_levels for term in terms if isinstance(term.features, Levels))
+    columns = max(sum(_harmonics(term) > 0 and _columns(term) == 1 for term in terms), 1)
+    levels = sum(_features(term).size for term in terms if _harmonics(term) == 0)
     return int(np.clip(max(max_features - levels, max_features / 2) / columns / 2 - 2, 2, max_harmonics))
 
 
+def _features(term: Term) -> Any:
+    return term.features
+
+
 def _columns(term: Term) -> int:
-    return len(term.features.factors) if isinstance(term.features, Kronecker) else 1
+    return len(_features(term).boxes)
 
 
 def _harmonics(term: Term) -> int:
-    if isinstance(term.features, Kronecker):
-        return term.features.factors[0].n_harmonics
-    return term.features.n_harmonics if isinstance(term.features, Fourier) else 0
+    return int(_features(term).resolution)
 
 
 def _with(term: Term, n_harmonics: int) -> Term:
     """The term with this many harmonics in every column."""
-    features = term.features
-    if isinstance(features, Fourier):
-        return replace(term, features=replace(features, n_harmonics=n_harmonics))
-    if isinstance(features, Kronecker):
-        factors = tuple(replace(f, n_harmonics=n_harmonics) for f in features.factors)
-        return replace(term, features=Kronecker(factors))
-    return term
+    return replace(term, features=_features(term).with_resolution(n_harmonics))
 
 
 def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) -> tuple[int, bool]:
@@ -229,7 +224,7 @@ def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) 
     """
     if _harmonics(term) == 0:
         return 0, True
-    inside = ~outside(Sum((orthogonal(term),)), X)
+    inside = ~outside(Sum((term,)).canonical, X)
     if inside.any():
         X, weights = X[inside], None if weights is None else weights[inside]
 
@@ -244,14 +239,8 @@ def _enough(term: Term, X: Any, weights: Any | None, allowed: float, most: int) 
 
 
 def _report(terms: Sum, limited: list[str]) -> str:
-    chosen = [f"{_in_words(t)} for {t.name}" for t in terms if _harmonics(t)]
+    chosen = [f"{_features(t).words().removesuffix(' harmonics')} for {t.name}" for t in terms if _harmonics(t)]
     text = "harmonics chosen: " + (", ".join(chosen) or "none, there is no Fourier term")
     if limited:
         text += f"; {', '.join(limited)} would need more than the limit allows, so finer detail is taken as noise"
     return text
-
-
-def _in_words(term: Term) -> str:
-    if isinstance(term.features, Kronecker):
-        return " × ".join(str(f.n_harmonics) for f in term.features.factors)
-    return str(_harmonics(term))

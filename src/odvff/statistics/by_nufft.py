@@ -14,6 +14,7 @@ first replaced by weights at 120 F nodes.
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations, pairwise
 from typing import Any
@@ -22,11 +23,9 @@ import finufft
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from odvff.features import Fourier, Kronecker, Levels
-from odvff.features.orthogonal import OrthogonalFourier
-from odvff.kernels import matern, separable
+from odvff.features.base import Axis
 from odvff.linalg.blocks import slices
-from odvff.statistics.basis import fill_features
+from odvff.statistics.basis import columns_of, fill_features
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
 from odvff.statistics.remainders import remainders
 from odvff.support.threads import one_blas_thread
@@ -43,12 +42,12 @@ FEW_STRENGTHS = 16  # of which the general product is quicker than the symmetric
 
 def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
-    layout = terms.Kuu().slices
-    if len(terms) == 1 and _fourier(terms, layout) and nodes_pay(_harmonics(terms.terms[0].features), len(X)):
-        return _by_nodes(terms, layout, X, Y, weights, n_threads)
+    lone = _harmonic(terms)
+    if len(terms) == len(lone) == 1 and nodes_pay(lone[0].axis.n_harmonics, len(X)):
+        return _by_nodes(terms, lone[0], X, Y, weights, n_threads)
     tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
     plans = _Plans(tolerance)
-    n_large = max(n_threads, -(-len(X) // BLOCK_ROWS)) if _has_several_columns(terms, layout) else 0
+    n_large = max(n_threads, -(-len(X) // BLOCK_ROWS)) if _has_several_columns(terms) else 0
 
     def rows(s: slice) -> tuple[Any, Any, Any]:
         return X[s], Y[s], None if weights is None else weights[s]
@@ -58,14 +57,14 @@ def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads:
 
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         # long jobs first: the short ones fill the gap if a core is slower than the others
-        large = [pool.submit(_several_columns, terms, layout, *rows(s), tolerance) for s in _blocks(len(X), n_large)]
+        large = [pool.submit(_several_columns, terms, *rows(s), tolerance) for s in _blocks(len(X), n_large)]
         small = [
             pool.submit(one_dimensional, some)
             for some in _dealt(_blocks(len(X), max(n_threads, -(-len(X) // SMALL_BLOCK_ROWS))), 4 * n_threads)
         ]
-        moments = sum((job.result() for job in large), np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2))
+        moments = sum((job.result() for job in large), np.zeros((terms.size + 1 + Y.shape[1],) * 2))
         products, *modes = _total(job.result() for job in small)
-        _fill_single_columns(moments, terms, layout, Y.shape[1], products, list(map(_of_real_strengths, modes)))
+        _fill_single_columns(moments, terms, Y.shape[1], products, list(map(_of_real_strengths, modes)))
     return moments
 
 
@@ -84,26 +83,40 @@ def _keywords(tolerance: float) -> dict[str, Any]:
     return {"eps": tolerance, "isign": 1, "nthreads": 1, "upsampfac": 2.0}
 
 
-def _harmonics(features: Any) -> int:
-    return features.fourier.n_harmonics if isinstance(features, OrthogonalFourier) else features.n_harmonics
+@dataclass(frozen=True)
+class _Harmonic:
+    """A term of one column of harmonics: its column of the table, its axis, and where its features stand."""
+
+    column: int
+    axis: Axis
+    place: slice
+
+    @property
+    def harmonics(self) -> slice:
+        return slice(self.place.start + 1, self.place.start + 1 + 2 * self.axis.n_harmonics)
+
+    def angles(self, X: Any) -> Any:
+        return _angles(self.axis, X[:, self.column])
 
 
-def _n_remainders(features: Any, smoothness: float) -> int:
-    """How many functions complete the basis."""
-    return int(smoothness + 0.5) if isinstance(features, OrthogonalFourier) else 0
+def _harmonic(terms: Sum) -> list[_Harmonic]:
+    """The terms of one column of harmonics."""
+    return [
+        _Harmonic(columns_of(terms, i)[0], _axes(term)[0], terms.slices[i])
+        for i, term in enumerate(terms)
+        if len(_axes(term)) == 1
+    ]
 
 
-def _angles(features: Any, x: Any) -> Any:
+def _axes(term: Term) -> tuple[Axis, ...]:
+    return term.features.axes  # type: ignore[attr-defined, no-any-return]
+
+
+def _angles(axis: Axis, x: Any) -> Any:
     """θ = 2π(x−a)/L."""
-    fourier = features.fourier if isinstance(features, OrthogonalFourier) else features
-    angles = x - fourier.interval[0]
-    angles *= 2 * np.pi / fourier.length
+    angles = x - axis.interval[0]
+    angles *= 2 * np.pi / axis.length
     return angles
-
-
-def _column(term: Term, X: Any) -> Any:
-    """The one column of a Fourier term; X has been checked."""
-    return X[:, term.column]
 
 
 class _Plans:
@@ -126,12 +139,10 @@ class _Plans:
 
 
 class _Column:
-    """One column's harmonics in a Fourier term: angles, number, and remainders."""
+    """One column's harmonics: angles, number, and remainders."""
 
-    def __init__(self, features: Any, smoothness: float, angles: Any, out: Any | None = None):
-        self.n_harmonics = _harmonics(features)
-        self.angles = angles
-        self.n_remainders = _n_remainders(features, smoothness)
+    def __init__(self, axis: Axis, angles: Any, out: Any | None = None):
+        self.n_harmonics, self.n_remainders, self.angles = axis.n_harmonics, axis.n_remainders, angles
         self.remainders = remainders(angles * (0.5 / np.pi), self.n_harmonics, self.n_remainders, out)
 
     @property
@@ -163,80 +174,67 @@ def _interleaved(even: Any, odd: Any) -> Any:
     return np.stack([even, odd], axis=1).reshape(2 * len(even), *even.shape[1:])
 
 
-def _fourier(terms: Sum, layout: list[slice]) -> list[tuple[Term, slice]]:
-    return [
-        (term, s)
-        for term, s in zip(terms, layout, strict=True)
-        if isinstance(term.features, Fourier | OrthogonalFourier)
-    ]
-
-
-def _has_several_columns(terms: Sum, layout: list[slice]) -> bool:
+def _has_several_columns(terms: Sum) -> bool:
     """Is there anything for `_several_columns` to do?"""
-    return len(_fourier(terms, layout)) > 1 or any(isinstance(term.features, Kronecker) for term in terms)
+    return len(_harmonic(terms)) > 1 or any(len(_axes(term)) > 1 for term in terms)
 
 
-def _several_columns(terms: Sum, layout: list[slice], X: Any, Y: Any, w: Any | None, tolerance: float) -> Any:
+def _several_columns(terms: Sum, X: Any, Y: Any, w: Any | None, tolerance: float) -> Any:
     """The moments of harmonics of two columns, and of separable terms with anything; zeros in all other places."""
-    moments = np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2)
-    fourier = [(term, s, _angles(term.features, _column(term, X))) for term, s in _fourier(terms, layout)]
+    moments = np.zeros((terms.size + 1 + Y.shape[1],) * 2)
+    columns = [(one, one.angles(X)) for one in _harmonic(terms)]
     strengths = np.ones(len(X), dtype=complex) if w is None else w.astype(complex)
-    for (a, i, theta), (b, j, phi) in combinations(fourier, 2):
-        block = _pair_block(_harmonics(a.features), theta, _harmonics(b.features), phi, strengths, tolerance)
-        rows, columns = _harmonic_places(a, i), _harmonic_places(b, j)
-        moments[rows, columns], moments[columns, rows] = block, block.T
-    for term, s in zip(terms, layout, strict=True):
-        if isinstance(term.features, Kronecker):
-            moments[s, s] = _kronecker_block(term, X, strengths, tolerance)
-            _kronecker_against_the_rest(terms, layout, s, X, Y, strengths.real, moments)
+    for (a, theta), (b, phi) in combinations(columns, 2):
+        block = _pair_block(a.axis.n_harmonics, theta, b.axis.n_harmonics, phi, strengths, tolerance)
+        moments[a.harmonics, b.harmonics], moments[b.harmonics, a.harmonics] = block, block.T
+    for i, (term, s) in enumerate(zip(terms, terms.slices, strict=True)):
+        if len(_axes(term)) > 1:
+            own = [
+                _Column(axis, _angles(axis, X[:, c])) for axis, c in zip(_axes(term), columns_of(terms, i), strict=True)
+            ]
+            moments[s, s] = _kronecker_block(own, strengths, tolerance)
+            _kronecker_against_the_rest(terms, s, X, Y, strengths.real, moments)
     return moments
 
 
-def _fill_single_columns(
-    moments: Any, terms: Sum, layout: list[slice], n_outputs: int, products: Any, modes: list[Any]
-) -> None:
+def _fill_single_columns(moments: Any, terms: Sum, n_outputs: int, products: Any, modes: list[Any]) -> None:
     """Put Σ w E Eᵀ and every column's Σ w E e^{ikθ}, k ≥ 0, into their places."""
-    which, places = _places(terms, layout, n_outputs)
+    which, places = _places(terms, n_outputs)
     moments[np.ix_(places, places)] = products[np.ix_(which, which)]
-    for (term, s), m in zip(_fourier(terms, layout), modes, strict=True):
-        F, h = _harmonics(term.features), _harmonic_places(term, s)
+    for one, m in zip(_harmonic(terms), modes, strict=True):
+        F, h = one.axis.n_harmonics, one.harmonics
         others = m[which, 1 : F + 1]
         moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
         moments[h, places] = moments[places, h].T
         _fill_own_block(m[0], F, moments[h, h])
 
 
-def _harmonic_places(term: Term, s: slice) -> slice:
-    return slice(s.start + 1, s.start + 1 + 2 * _harmonics(term.features))
+def _places(terms: Sum, n_outputs: int) -> tuple[list[int], list[int]]:
+    """Which strengths (1, y, remainders and what has no harmonics) stand where.
 
-
-def _places(terms: Sum, layout: list[slice], n_outputs: int) -> tuple[list[int], list[int]]:
-    """Which strengths (1, y, remainders and levels) stand where.
-
-    1 is also the constant of every Fourier term; the zero that fills up a last pair stands nowhere.
+    1 is also the constant of every column of harmonics; the zero that fills up a last pair stands nowhere.
     """
-    n = layout[-1].stop
+    n = terms.size
     which, places = list(range(1 + n_outputs)), list(range(n, n + 1 + n_outputs))
     next_pair = (1 + n_outputs + 1) // 2
-    for term, s in zip(terms, layout, strict=True):
-        if isinstance(term.features, Levels | Fourier | OrthogonalFourier):
-            if not isinstance(term.features, Levels):
-                which.append(0)
-                places.append(s.start)
-                s = slice(_harmonic_places(term, s).stop, s.stop)
-            size = s.stop - s.start
-            which += range(2 * next_pair, 2 * next_pair + size)
-            places += range(s.start, s.stop)
-            next_pair += (size + 1) // 2
+    for term, s in zip(terms, terms.slices, strict=True):
+        if len(_axes(term)) > 1:
+            continue
+        if _axes(term):
+            which.append(0)
+            places.append(s.start)
+            s = slice(s.start + 1 + 2 * _axes(term)[0].n_harmonics, s.stop)
+        size = s.stop - s.start
+        which += range(2 * next_pair, 2 * next_pair + size)
+        places += range(s.start, s.stop)
+        next_pair += (size + 1) // 2
     return which, places
 
 
 def _not_harmonic(term: Term) -> int:
-    """How many features of a term are neither harmonics nor the constant: levels, or remainders."""
-    if isinstance(term.features, Levels):
-        return term.features.n_levels
-    is_fourier = isinstance(term.features, Fourier | OrthogonalFourier)
-    return _n_remainders(term.features, matern(term.kernel).smoothness) if is_fourier else 0
+    """How many features of a term are strengths: all that have no harmonics, or remainders."""
+    axes = _axes(term)
+    return 0 if len(axes) > 1 else axes[0].n_remainders if axes else term.features.size  # type: ignore[attr-defined]
 
 
 def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -> list[Any]:
@@ -249,12 +247,15 @@ def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -
     E = np.empty((pairs[-1].stop, len(X)), dtype=complex)
     _fill_pairs(E[pairs[0]], [1.0, *Y.T])
     columns: list[_Column] = []
-    for term, own in zip(terms, pairs[1:], strict=True):
-        if isinstance(term.features, Levels):
-            _fill_pairs(E[own], term.features.inside(term.select(X)))
-        elif isinstance(term.features, Fourier | OrthogonalFourier):
-            angles = _angles(term.features, _column(term, X))
-            columns.append(_Column(term.features, matern(term.kernel).smoothness, angles, out=E[own]))
+    for i, (term, own) in enumerate(zip(terms, pairs[1:], strict=True)):
+        axes, read = _axes(term), columns_of(terms, i)
+        if not axes:
+            features: Any = term.features
+            values = np.empty((features.size, len(X)))
+            features.fill(X[:, list(read)], values)
+            _fill_pairs(E[own], values)
+        elif len(axes) == 1:
+            columns.append(_Column(axes[0], _angles(axes[0], X[:, read[0]]), out=E[own]))
     real = _unpaired(E)
     # given the same array twice, BLAS does half the work, which takes longer if the rows are few
     left = real if w is None and len(real) > FEW_STRENGTHS else real * (1.0 if w is None else w)
@@ -264,19 +265,18 @@ def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -
     return [products, *(plans.modes(column.angles, E, 4 * column.n_harmonics + 1) for column in columns)]
 
 
-def _by_nodes(terms: Sum, layout: list[slice], X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
-    """Σ w z zᵀ of the one column of a Fourier term."""
-    term = terms.terms[0]
-    F = _harmonics(term.features)
+def _by_nodes(terms: Sum, one: _Harmonic, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
+    """Σ w z zᵀ of a lone column of harmonics."""
+    F = one.axis.n_harmonics
 
     def sums(blocks: list[slice]) -> list[Any]:
-        return _total(_sums_in_cells(term, X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
+        return _total(_sums_in_cells(one, X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
 
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         blocks = _blocks(len(X), n_threads * -(-len(X) // (n_threads * ROWS_AT_ONCE)))
         powers, y_with_y = _total(pool.map(sums, _dealt(blocks, 4 * n_threads)))
         omega = weights_at_nodes(_interleaved(powers.real, powers.imag))  # of 1, y and the zero that fills up a pair
-        R = _remainders_at_nodes(F, _not_harmonic(term))
+        R = _remainders_at_nodes(F, one.axis.n_remainders)
         E = np.concatenate([omega, omega[0] * R])
         # the features that are no harmonics, 1 and R̂, with everything at the nodes
         known = np.concatenate([np.ones_like(omega[:1]), R])
@@ -286,19 +286,19 @@ def _by_nodes(terms: Sum, layout: list[slice], X: Any, Y: Any, weights: Any | No
     products[:, places], products[places, :] = across, across.T
     own = slice(1, 1 + Y.shape[1])
     products[own, own] = y_with_y
-    moments = np.zeros((layout[-1].stop + 1 + Y.shape[1],) * 2)
-    _fill_single_columns(moments, terms, layout, Y.shape[1], products, [modes_of_nodes(E, F)])
+    moments = np.zeros((terms.size + 1 + Y.shape[1],) * 2)
+    _fill_single_columns(moments, terms, Y.shape[1], products, [modes_of_nodes(E, F)])
     return moments
 
 
-def _sums_in_cells(term: Term, X: Any, Y: Any, w: Any | None) -> list[Any]:
+def _sums_in_cells(one: _Harmonic, X: Any, Y: Any, w: Any | None) -> list[Any]:
     """Σ w vʲ and Σ w y vʲ in the cells, and Σ w y yᵀ."""
     E = np.empty((Y.shape[1] // 2 + 1, len(X)), dtype=complex)
     _fill_pairs(E, [1.0, *Y.T])
     if w is not None:
         E *= w
-    t = _angles(term.features, _column(term, X)) * (0.5 / np.pi)
-    return [powers_in_cells(t, E, _harmonics(term.features)), Y.T @ (Y if w is None else Y * w[:, None])]
+    t = one.angles(X) * (0.5 / np.pi)
+    return [powers_in_cells(t, E, one.axis.n_harmonics), Y.T @ (Y if w is None else Y * w[:, None])]
 
 
 @lru_cache(maxsize=4)
@@ -337,14 +337,8 @@ def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any
     return 0.5 * np.block([[(plus + minus).real, (plus - minus).imag], [(plus + minus).imag, (minus - plus).real]])
 
 
-def _kronecker_block(term: Term, X: Any, w: Any, tolerance: float) -> Any:
+def _kronecker_block(columns: list[_Column], w: Any, tolerance: float) -> Any:
     """The own block of a separable term: Σ w Π_d φ_{i_d}(x_d) φ_{j_d}(x_d)."""
-    kernels = separable(term.kernel, len(term.features.factors))  # type: ignore[attr-defined]
-    selected = term.select(X)
-    columns = [
-        _Column(f, k.smoothness, _angles(f, selected[:, d]))
-        for d, (f, k) in enumerate(zip(term.features.factors, kernels, strict=True))  # type: ignore[attr-defined]
-    ]
     products = [_products(column) for column in columns]
     sizes = [1 + 2 * c.n_harmonics + c.n_remainders for c in columns]
     d = len(columns)
@@ -411,15 +405,15 @@ def _exponentials(F: int) -> Any:
 
 
 def _kronecker_against_the_rest(
-    terms: Sum, layout: list[slice], s: slice, X: Any, Y: Any, w: Any, moments: Any, block_rows: int = 4096
+    terms: Sum, s: slice, X: Any, Y: Any, w: Any, moments: Any, block_rows: int = 4096
 ) -> None:
     """Blocks of a separable term with everything else, by products."""
-    n = layout[-1].stop
+    n = terms.size
     cross = np.zeros((s.stop - s.start, len(moments)))
     for start in range(0, len(X), block_rows):
         rows = slice(start, start + block_rows)
         Z = np.empty((len(moments), len(X[rows])))
-        fill_features(terms, layout, X[rows], Z)
+        fill_features(terms, X[rows], Z)
         Z[n], Z[n + 1 :] = 1.0, Y[rows].T
         cross += (Z[s] * w[rows]) @ Z.T
     keep = np.ones(len(moments), dtype=bool)

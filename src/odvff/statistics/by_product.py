@@ -33,15 +33,14 @@ def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_thread
 
 
 def _sum(terms: Sum, X: Any, Y: Any, weights: Any | None) -> Any:
-    layout = terms.Kuu().slices
-    n = layout[-1].stop
+    n = terms.size
     block = min(max(LEAST_ROWS, min(MOST_ROWS, BLOCK_ENTRIES // n)), len(X))
     buffer = np.empty((n + 1 + Y.shape[1], block))
     total = np.zeros((len(buffer), len(buffer)))
     for start in range(0, len(X), block):
         rows = slice(start, start + block)
         Z = buffer[:, : len(X[rows])]
-        fill_features(terms, layout, X[rows], Z)
+        fill_features(terms, X[rows], Z)
         Z[n] = 1.0
         Z[n + 1 :] = Y[rows].T
         if weights is not None:

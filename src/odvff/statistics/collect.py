@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.statistics.basis import check_columns, orthogonal, outside, signature
+from odvff.statistics.basis import check_columns, outside, signature
 from odvff.statistics.chunks import Chunk, checked_chunks
 from odvff.statistics.cost import ENGINES, cheaper_engine
 from odvff.statistics.sums import Rows, Statistics
@@ -29,7 +29,7 @@ def collect(
     is "product" (matrix products), "nufft" (non-uniform FFTs) or "auto" (the cheaper one by `cost`). `progress` is
     called with the number of rows after each chunk.
     """
-    terms = Sum(tuple(orthogonal(term) for term in Sum.of(terms)))
+    terms = Sum.of(terms).canonical
     if engine not in ("auto", *ENGINES):
         raise InputError(f"engine must be one of {['auto', *ENGINES]}, got {engine!r}.")
     n_threads = default_threads() if n_threads is None else n_threads
@@ -53,7 +53,7 @@ def _statistics(terms: Sum, X: Any, Y: Any, weights: Any | None, engine: str, n_
     kept = Rows(X[beyond], Y[beyond], np.ones(len(beyond)) if weights is None else weights[beyond])
     if len(beyond):
         X, Y, weights = X[~out], Y[~out], None if weights is None else weights[~out]
-    n_features = terms.Kuu().size
+    n_features = terms.size
     if len(X) == 0:
         empty = np.zeros((n_features + 1 + Y.shape[1],) * 2)
         return Statistics(empty, n_features, n_rows, kept, signature(terms))

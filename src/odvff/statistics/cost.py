@@ -3,9 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from odvff.features import Fourier
-from odvff.features.orthogonal import OrthogonalFourier
-from odvff.kernels import matern
 from odvff.statistics.by_product import moments_by_product
 from odvff.statistics.nodes import nodes_pay
 from odvff.terms import Sum
@@ -30,13 +27,12 @@ NODE_ROW, NODE_HARMONIC = 50.0, 10_000.0
 
 def costs(terms: Sum, n_rows: int) -> dict[str, float]:
     """Estimated seconds of one core for each engine that can do these terms well."""
-    n = terms.Kuu().size
+    n = terms.size
     result = {"product": 1e-9 * n_rows * n * (FEATURE + PRODUCT * n)}
-    columns = [term for term in terms if isinstance(term.features, Fourier | OrthogonalFourier)]
-    if len(columns) == len(terms):  # separable terms and levels gain little: products are as good for them
-        s = [matern(t.kernel).order if isinstance(t.features, OrthogonalFourier) else 0 for t in columns]
-        F = [(K.size - 1 - s_t) // 2 for K, s_t in zip(terms.Kuu().blocks, s, strict=True)]
-        D = len(columns)
+    axes = [term.features.axes for term in terms]  # type: ignore[attr-defined]
+    if all(len(own) == 1 for own in axes):  # separable terms and levels gain little: products are as good for them
+        F, s = [own[0].n_harmonics for own in axes], [own[0].n_remainders for own in axes]
+        D = len(axes)
         if D == 1 and nodes_pay(F[0], n_rows):
             return result | {"nufft": 1e-9 * (n_rows * NODE_ROW + F[0] * NODE_HARMONIC)}
         # for each column: 1, y and all remainders as strengths, two in one; and the tables of its own

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from odvff.features.cells import evaluate, taylor
-from odvff.features.orthogonal import harmonic_form
+from odvff.features.remainders import harmonic_form
 
 
 def remainders(t: Any, n_harmonics: int, order: int, out: Any | None = None) -> Any:

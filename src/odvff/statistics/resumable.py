@@ -4,7 +4,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.rows import RowSource
-from odvff.statistics.basis import orthogonal, signature
+from odvff.statistics.basis import signature
 from odvff.statistics.collect import collect
 from odvff.statistics.sums import Statistics
 from odvff.support.journal import Journal
@@ -36,6 +36,6 @@ def _kept(terms: Sum, journal: Journal) -> tuple[Statistics | None, int]:
         return None, 0
     arrays, words = entry
     kept = Statistics.from_arrays({name: np.asarray(array) for name, array in arrays.items()})
-    if kept.signature != signature(Sum(tuple(orthogonal(term) for term in terms))):
+    if kept.signature != signature(terms.canonical):
         return None, 0
     return kept, int(words["chunks"])

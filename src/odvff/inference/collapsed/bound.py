@@ -13,6 +13,7 @@ no choice of hyper-parameters makes it ill-conditioned by itself.
 Rows outside the box enter with their features at the current hyper-parameters, exactly, and with their own gradient.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from odvff.errors import FactorizationError
-from odvff.inference.collapsed.blocks import Block, Blocks, Inverse, Middle, Whitened
+from odvff.features.inverses import Inverse
+from odvff.inference.collapsed.blocks import Blocks, Middle, Whitened
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
 from odvff.support.arrays import solve_triangular
@@ -56,7 +58,7 @@ class CollapsedBound:
     """
 
     def __init__(self, terms: Sum, statistics: Statistics, output: int = 0, *, count: float | None = None):
-        self._blocks = Blocks(terms)
+        self.blocks = Blocks(terms)
         self.statistics = statistics
         self.gram = statistics.gram
         self.projections = statistics.projections(output)
@@ -65,15 +67,9 @@ class CollapsedBound:
         self.count = self.weight if count is None else count
         self.y_outside = statistics.outside.Y[:, output]
 
-    @property
-    def blocks(self) -> list[Block]:
-        return self._blocks.blocks
-
     def terms_at(self, parameters: Any) -> Sum:
         """The model with these hyper-parameters."""
-        ends = self._blocks.variances + 1
-        pairs = zip(self.blocks, np.split(parameters[:-1], ends[:-1]), strict=True)
-        return Sum(tuple(block.at(p) for block, p in pairs))
+        return self.blocks.at(parameters[:-1])
 
     def values(self, kernels: Any, noises: list[float]) -> list[float]:
         """The bound alone, at the hyper-parameters of kernels with several variances of noise.
@@ -93,7 +89,7 @@ class CollapsedBound:
         return self._value(noise, log_det, *self._misfit(parameters, sums, z @ z))
 
     def __call__(self, parameters: Any) -> Evaluation:
-        noise, slices = float(np.exp(parameters[-1])), self._blocks.slices
+        noise, slices = float(np.exp(parameters[-1])), self.blocks.slices
         sums = self._sums(parameters)
         A, b = sums.A, sums.b
         inverse_root, log_det = _inverse_root(A, noise)
@@ -106,7 +102,7 @@ class CollapsedBound:
         # L⁻¹ is lower triangular
         middles = [Middle(inverse_root[s.start :, s], uncertain[s], v[s], A[s, s], noise) for s in slices]
         gradient[:-1] = -0.5 * sums.whitened.traces(middles)
-        gradient[self._blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
+        gradient[self.blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
         if sums.outside is not None:
             gradient[:-1] += self._outside(*sums.outside, v, inverse_root, noise)
         effective = 1 - uncertain
@@ -122,11 +118,11 @@ class CollapsedBound:
         which for a log variance is ½, and for a log lengthscale, as S ∝ ℓ^{−2ν} where ω is large, ½(2ν)². The log noise
         has half the number of rows.
         """
-        return np.append(self._blocks.information(evaluation.effective), 0.5 * self.weight)
+        return np.append(self.blocks.information(evaluation.effective), 0.5 * self.weight)
 
     def _sums(self, parameters: Any) -> "_Sums":
         """The statistics in whitened coordinates, rows outside the box included."""
-        whitened, slices = self._whitened(parameters), self._blocks.slices
+        whitened, slices = self._whitened(parameters), self.blocks.slices
         A = _whiten(whitened.inverses, slices, self.gram)
         b = np.concatenate([C @ self.projections[s] for C, s in zip(whitened.inverses, slices, strict=True)])
         rows = self.statistics.outside
@@ -141,13 +137,13 @@ class CollapsedBound:
 
     def _misfit(self, parameters: Any, sums: "_Sums", explained: float) -> tuple[float, Any]:
         """(yᵀWy − b̃ᵀṽ)/σ², and Σ w k_t(x,x) − tr Ã_tt for each term."""
-        traces = np.array([np.trace(sums.A[s, s]) for s in self._blocks.slices])
+        traces = np.array([np.trace(sums.A[s, s]) for s in self.blocks.slices])
         residuals = self.weight * self._variances(parameters) - traces
         return float((self.squares - explained) / np.exp(parameters[-1])), residuals
 
     def _variances(self, parameters: Any) -> Any:
         """k(x,x) of each term."""
-        return np.exp(parameters[self._blocks.variances])
+        return np.exp(parameters[self.blocks.variances])
 
     def _value(self, noise: float, log_det: float, fit: float, residuals: Any) -> float:
         left_out = residuals.sum() / noise
@@ -155,7 +151,7 @@ class CollapsedBound:
 
     def _whitened(self, parameters: Any) -> Whitened:
         try:
-            return self._blocks.whitened(parameters)
+            return self.blocks.whitened(parameters)
         except np.linalg.LinAlgError:
             self.terms_at(parameters).Kuu().factor()  # says which term it is, and what to do
             raise
@@ -166,13 +162,14 @@ class CollapsedBound:
         G_psi = -(inverse_root.T @ (inverse_root @ psi) - psi + np.outer(v, v @ psi)) / (2 * noise)
         upstream = C.solve_transpose(2 * G_psi + np.outer(v, self.y_outside) / noise) * rows.weights
         gradient = []
-        for block, term, s in zip(self.blocks, terms, C.slices, strict=True):
-            gradient += [np.sum(upstream[s] * rate) for rate in block.rates(term, rows.X)]
+        for term, s in zip(terms, C.slices, strict=True):
+            features: Any = term.features
+            gradient += [np.sum(upstream[s] * rate) for rate in features.Kuf_rates(term.kernel, term.select(rows.X))]
             gradient.append(0.0)  # of the variance, which the features do not depend on
         return np.array(gradient)
 
 
-def _whiten(inverses: list[Inverse], slices: list[slice], gram: Any) -> Any:
+def _whiten(inverses: Sequence[Inverse], slices: list[slice], gram: Any) -> Any:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with their inverses."""
     half = np.empty_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):

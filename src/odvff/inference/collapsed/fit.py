@@ -1,7 +1,7 @@
 """Hyper-parameters by the collapsed bound: L-BFGS-B on statistics, then the posterior in closed form."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from odvff.inference.maximise import maximise
 from odvff.inference.notes import ConstantTarget, unfinished_fit
 from odvff.posterior import Posterior
 from odvff.statistics import Statistics
-from odvff.statistics.basis import orthogonal, signature
+from odvff.statistics.basis import signature
 from odvff.support.checks import whole
 from odvff.support.run import Tell, unheard, warn
 from odvff.support.threads import one_blas_thread
@@ -74,7 +74,7 @@ def fit_collapsed(
     terms = Sum.of(terms)
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
     _check_statistics(terms, statistics)
-    bound = CollapsedBound(Sum(tuple(orthogonal(term) for term in terms)), statistics, output)
+    bound = CollapsedBound(terms, statistics, output)
     if not np.isfinite(statistics.moments).all():
         raise InputError("the sums over the rows overflow; scale y (and weights) to numbers near 1 first.")
     if known and noise is None:
@@ -201,14 +201,12 @@ def _start(run: _Run, scale: float, noise_given: float | None, known: bool) -> A
     blocks = run.bound.blocks
     choices: list[tuple[Any, Any]] = []  # kernels, and variances of noise
     if noise_given is not None:
-        given = np.array([p for block in blocks for p in block.parameters()])
+        given = np.concatenate(blocks.start)
         if known:
             return np.append(given, np.log(noise_given))
         choices.append((given, [noise_given]))
     for lengthscale in (0.1, 0.4, 1.5):
-        parts = [
-            [np.log(lengthscale)] * (len(block.parameters()) - 1) + [np.log(scale / len(blocks))] for block in blocks
-        ]
+        parts = [[np.log(lengthscale)] * (len(own) - 1) + [np.log(scale / len(blocks.start))] for own in blocks.start]
         choices.append((np.array([p for part in parts for p in part]), [0.1 * scale, 0.5 * scale]))
     candidates = [
         (value, np.append(kernels, np.log(noise)))
@@ -225,26 +223,24 @@ def _limits(bound: CollapsedBound, scale: float) -> Any:
 def kernel_limits(bound: CollapsedBound, log_variance: Any) -> Any:
     """The least and the largest logarithm of every hyper-parameter of the terms, with those of the variances given."""
     limits: list[Any] = []
-    for block in bound.blocks:
-        limits += [np.log(LENGTHSCALE)] * (len(block.parameters()) - 1) + [log_variance]
+    for own in bound.blocks.start:
+        limits += [np.log(LENGTHSCALE)] * (len(own) - 1) + [log_variance]
     return np.array(limits)
 
 
 def _posterior(terms: Sum, bound: CollapsedBound, parameters: Any, best: Evaluation) -> Posterior:
     """The optimal posterior on the user's own features: their whitened coordinates are those of the statistics."""
-    fitted = bound.terms_at(parameters)
-    own = tuple(replace(t, kernel=new.kernel, columns=new.columns) for t, new in zip(terms, fitted, strict=True))
-    return Posterior(Sum(own), best.mean, best.inverse_root.T)
+    return Posterior(terms.with_kernels(bound.terms_at(parameters)), best.mean, best.inverse_root.T)
 
 
 def _check_statistics(terms: Sum, statistics: Statistics) -> None:
     """Do the statistics belong to these terms?"""
-    size = terms.Kuu().size
+    size = terms.size
     if statistics.n_features != size:
         raise InputError(
             f"the terms have {size} features and the statistics {statistics.n_features}; collect them with these terms."
         )
-    expected = signature(Sum(tuple(orthogonal(term) for term in terms)))
+    expected = signature(terms.canonical)
     if statistics.signature not in ("", expected):
         raise InputError(
             f"the statistics are of {statistics.signature}, and the terms are {expected}; collect them with these."

@@ -35,7 +35,7 @@ from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.rows import RowSource, key_generator
 from odvff.statistics import Rows, Statistics
-from odvff.statistics.basis import check_columns, fill_features, orthogonal, outside
+from odvff.statistics.basis import check_columns, fill_features, outside
 from odvff.statistics.chunks import weighted_rows
 from odvff.support.arrays import Array
 from odvff.support.checks import whole
@@ -284,10 +284,10 @@ class _Latent:
     """One process as a round sees it."""
 
     def __init__(self, terms: Sum, rows: _Data, *, centred: bool):
-        self.terms = Sum(tuple(orthogonal(term) for term in terms))
+        self.terms = terms.canonical
         check_columns(self.terms, np.zeros((0, rows.n_columns)))
         self.centred = centred
-        self.size = self.terms.Kuu().size
+        self.size = self.terms.size
         self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
         self._template = CollapsedBound(self.terms, self._no_sites)
         self._limits = kernel_limits(self._template, np.log(VARIANCE))
@@ -297,7 +297,7 @@ class _Latent:
         n = self.size
         nothing = np.zeros(len(self.terms))
         prior = Evaluation(0.0, np.zeros(0), np.zeros(n), np.eye(n), nothing, nothing)
-        blocks = [block.parameters() for block in self._template.blocks]
+        blocks = self._template.blocks.start
         if scale is not None:
             # the last parameter of a block is the logarithm of its variance
             shift = np.log(scale) - np.log(sum(np.exp(p[-1]) for p in blocks))
@@ -337,10 +337,7 @@ class _Latent:
 
     def posterior(self, own: Sum, guess: _LatentGuess) -> Posterior:
         """On the user's own features: their whitened coordinates are those of the statistics."""
-        fitted = self.terms_at(guess.parameters)
-        pairs = zip(own, fitted, strict=True)
-        terms = Sum(tuple(replace(t, kernel=new.kernel, columns=new.columns) for t, new in pairs))
-        return Posterior(terms, guess.q.mean, guess.q.inverse_root.T)
+        return Posterior(own.with_kernels(self.terms_at(guess.parameters)), guess.q.mean, guess.q.inverse_root.T)
 
 
 def _next(
@@ -431,7 +428,7 @@ def _moments(terms: Sum, C: Any, x: Any, w: Any, pull: Any) -> Any:
     """Σ w z zᵀ for z = (φ̂, 1) and Σ z wỹ. (Σ wỹ² would just add a constant to the bound.)"""
     n = C.size
     Z = np.empty((n + 1, len(x)))
-    fill_features(terms, C.slices, x, Z)
+    fill_features(terms, x, Z)
     Z[n] = 1.0
     moments = np.zeros((n + 2, n + 2))
     moments[: n + 1, : n + 1] = (Z * w) @ Z.T

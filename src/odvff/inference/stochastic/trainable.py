@@ -15,8 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from odvff.features import InducingPoints
-from odvff.kernels import Additive, Categorical, Matern, Separable
 from odvff.support.arrays import in_double_precision
 from odvff.support.modules import take_module_apart
 from odvff.terms import Sum, Term
@@ -28,20 +26,8 @@ Recipe = Callable[[Parameters], Any]
 @in_double_precision
 def take_apart(part: Any) -> tuple[Parameters, Recipe]:
     """The trainable parameters of a kernel, and the way back."""
-    if isinstance(part, Matern):
-        numbers = {"lengthscale": jnp.log(part.lengthscale), "variance": jnp.log(part.variance)}
-        return numbers, _MakeMatern(part.smoothness)
-    if isinstance(part, Categorical):
-        return {"variance": jnp.log(part.variance)}, _MakeFromVariance(type(part))
-    if isinstance(part, Separable):
-        pieces = [take_apart(factor) for factor in part.factors]
-        # one variance for the product: the others would only trade it to and fro
-        free = [p if i == 0 else {"lengthscale": p["lengthscale"]} for i, (p, _) in enumerate(pieces)]
-        fixed = tuple(float(k.variance) for k in part.factors[1:])
-        return free, _MakeSeparable(tuple(recipe for _, recipe in pieces), fixed)
-    if isinstance(part, Additive):
-        pieces = [take_apart(factor) for factor in part.factors]
-        return [p for p, _ in pieces], _MakeAdditive(tuple(recipe for _, recipe in pieces))
+    if hasattr(part, "template"):
+        return jax.tree.map(jnp.asarray, part.logs()), _MakePlain(part.template())
     numbers, recipe = take_module_apart(part)
     return numbers, recipe
 
@@ -50,14 +36,11 @@ def take_apart(part: Any) -> tuple[Parameters, Recipe]:
 def take_terms_apart(terms: Sum, *, locations: bool = True) -> tuple[Parameters, Recipe]:
     """Kernels and, if wanted, the locations of inducing points of all terms. The way back gives them no names."""
     kernels = [take_apart(term.kernel) for term in terms]
-    moving = [locations and isinstance(term.features, InducingPoints) for term in terms]
-    points = [
-        jnp.asarray(term.features.locations) if moves else None  # type: ignore[attr-defined]
-        for term, moves in zip(terms, moving, strict=True)
-    ]
+    places = [term.features.locations if locations else None for term in terms]
+    points = [None if Z is None else jnp.asarray(Z) for Z in places]
     pieces = tuple(
-        _MakeTerm(recipe, _Moving(term.features.jitter) if moves else term.features, term.columns)  # type: ignore[attr-defined]
-        for term, (_, recipe), moves in zip(terms, kernels, moving, strict=True)
+        _MakeTerm(recipe, _Fixed(term.features) if Z is None else _Moving(term.features), term.columns)
+        for term, (_, recipe), Z in zip(terms, kernels, places, strict=True)
     )
     return {"kernels": [p for p, _ in kernels], "points": points}, _MakeSum(pieces)
 
@@ -73,56 +56,56 @@ def concrete(tree: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _MakeMatern:
-    smoothness: float
+class _MakePlain:
+    """One of our kernels: `template` is it without its numbers."""
 
-    def __call__(self, p: Parameters) -> Matern:
-        return Matern(self.smoothness, jnp.exp(p["lengthscale"]), jnp.exp(p["variance"]))
-
-
-@dataclass(frozen=True)
-class _MakeFromVariance:
-    cls: type
+    template: Any
 
     def __call__(self, p: Parameters) -> Any:
-        return self.cls(jnp.exp(p["variance"]))
+        return self.template.with_logs(p)
 
 
-@dataclass(frozen=True)
-class _MakeSeparable:
-    factors: tuple[Recipe, ...]
-    fixed: tuple[float, ...]  # variances of all factors but the first
-
-    def __call__(self, ps: Parameters) -> Separable:
-        rest = [{**p, "variance": jnp.log(v)} for p, v in zip(ps[1:], self.fixed, strict=True)]
-        return Separable(tuple(make(p) for make, p in zip(self.factors, [ps[0], *rest], strict=True)))
-
-
-@dataclass(frozen=True)
-class _MakeAdditive:
-    factors: tuple[Recipe, ...]
-
-    def __call__(self, ps: Parameters) -> Additive:
-        return Additive(tuple(make(p) for make, p in zip(self.factors, ps, strict=True)))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Moving:
-    """Inducing points whose locations are parameters."""
+    """Features whose locations are parameters: without them, all of a kind are the same."""
 
-    jitter: float
+    features: Any
+
+    def _shape(self) -> Any:
+        Z = np.zeros(self.features.locations.shape)
+        return type(self.features), {**vars(self.features), "locations": Z.shape}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Moving) and self._shape() == other._shape()
+
+    def __hash__(self) -> int:
+        return hash(type(self.features))
+
+    def __repr__(self) -> str:
+        return f"moving {self._shape()}"
+
+    def at(self, Z: Any) -> Any:
+        return self.features.moved(Z)
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """Features that stay as they are."""
+
+    features: Any
+
+    def at(self, Z: Any) -> Any:
+        return self.features
 
 
 @dataclass(frozen=True)
 class _MakeTerm:
     kernel: Recipe
-    features: Any
+    features: _Moving | _Fixed
     columns: tuple[int, ...] | None
 
     def __call__(self, p: Parameters, Z: Any) -> Term:
-        moving = isinstance(self.features, _Moving)
-        features = InducingPoints(Z, self.features.jitter) if moving else self.features
-        return Term(self.kernel(p), features, self.columns)
+        return Term(self.kernel(p), self.features.at(Z), self.columns)
 
 
 @dataclass(frozen=True)

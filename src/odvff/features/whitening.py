@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from odvff.features.inverses import Product
 from odvff.features.matern_gram import Parts, parts, with_rates
-from odvff.features.orthogonal import norms, orthogonal_parts
+from odvff.features.remainders import norms, orthogonal_parts
 
 SMALL = (
     128  # features of a column: up to here the one call of a product with an array is quicker than several thin ones
@@ -142,6 +143,27 @@ class Columns:
         trace += 2 * ((YP * dP).sum(axis=(1, 2)) + ((Y_R[:, R] @ p.t) * d.t).sum(axis=(1, 2)))
         trace += 2 * (_t(d.c) * HY).sum(axis=(1, 2))
         return -self.mu * trace / self.variance
+
+
+@dataclass(frozen=True)
+class FourierGroup:
+    """Terms of one column each, of one kind."""
+
+    columns: Columns
+
+    @classmethod
+    def at(cls, kind: Kind, smoothness: float | None, parameters: Any) -> "FourierGroup":
+        """At rows of (log ℓ/L, log σ²)."""
+        assert smoothness is not None
+        mu = np.sqrt(2 * smoothness) / np.exp(parameters[:, 0])
+        return cls(columns_at(kind, mu, np.exp(parameters[:, 1])))
+
+    @property
+    def inverses(self) -> list[Product]:
+        return [Product((inverse,)) for inverse in self.columns.inverses]
+
+    def traces(self, Ms: Any) -> Any:
+        return self.columns.traces(Ms)[:, None]
 
 
 def columns_at(kind: Kind, mu: Any, variance: Any) -> Columns:

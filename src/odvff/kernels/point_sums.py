@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.features import Fourier, Levels
-from odvff.kernels import Categorical, Matern, categorical, matern
 from odvff.kernels.matern_shape import VANISHED
-from odvff.terms import Sum, Term
 
 # c_k in k(r) = σ² Σ_k c_k (λr)^k e^{−λr}
 POLYNOMIALS = {1: (1.0,), 2: (1.0, 1.0), 3: (1.0, 1.0, 1 / 3)}
@@ -78,7 +75,7 @@ class MaternSum:
     right: Any  # of those to the right; the first row of `left` and the last of `right` are of none
 
     @classmethod
-    def of(cls, kernel: Matern, points: Any, weights: Any) -> "MaternSum":
+    def of(cls, kernel: Any, points: Any, weights: Any) -> "MaternSum":
         order = np.argsort(points)
         g, a, rate = points[order], kernel.variance * weights[order], float(kernel.rate)
         c = POLYNOMIALS[kernel.order]
@@ -140,38 +137,10 @@ class LevelSum:
     values: Any
 
     @classmethod
-    def of(cls, kernel: Categorical, points: Any, weights: Any) -> "LevelSum":
+    def of(cls, kernel: Any, points: Any, weights: Any) -> "LevelSum":
         codes, where = np.unique(points, return_inverse=True)
         return cls(codes, kernel.variance * np.bincount(where, weights, minlength=len(codes)))
 
     def __call__(self, x: Any) -> Any:
         place = np.minimum(np.searchsorted(self.codes, x), len(self.codes) - 1)
         return np.where(self.codes[place] == x, self.values[place], 0.0)
-
-
-class PointSum:
-    """X ↦ k(X, γ) a for a sum of terms; a term of several columns is evaluated as it is."""
-
-    def __init__(self, terms: Sum, gamma: Any, weights: Any):
-        self._gamma, self._weights = gamma, weights
-        self._sums = [(term, _one_column(term, gamma, weights)) for term in terms]
-
-    def __call__(self, X: Any) -> Any:
-        total = np.zeros(len(X))
-        for term, one in self._sums:
-            if one is None:
-                total += term.covariance(X, self._gamma) @ self._weights
-            else:
-                total += one(X[:, term.column])
-        return total
-
-
-def _one_column(term: Term, gamma: Any, weights: Any) -> MaternSum | LevelSum | None:
-    selected = term.select(gamma, "gamma")
-    if selected.shape[1] != 1:
-        return None
-    if isinstance(term.features, Fourier):
-        return MaternSum.of(matern(term.kernel), selected[:, 0], weights)
-    if isinstance(term.features, Levels):
-        return LevelSum.of(categorical(term.kernel), selected[:, 0], weights)
-    return None

@@ -1,0 +1,294 @@
+"""The seam: what features are to everything downstream.
+
+`Features` have two methods, `Kuu(kernel)` and `Kuf(kernel, X)`. `FixedFeatures` take no hyper-parameter inside a box,
+so that sums over rows of them are taken once, and hyper-parameters are found from the sums: they say what they are
+inside (`size`, `boxes`, `fill`), and how their Gram matrix depends on hyper-parameters (`parameters`, `kernel_at`,
+`whitened`). All other methods are optional abilities, each with a default that is right and perhaps slow.
+
+Nothing outside this room asks for a class of features. What is new is a new file.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from odvff import kernels
+from odvff.errors import FileError, InputError
+from odvff.features.inverses import Product, WhitenedGroup
+from odvff.linalg import Covariance
+from odvff.support.arrays import Array
+from odvff.support.checks import matrix
+from odvff.support.words import whole
+
+Columns = tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A column of which the features are 1, F cosines, F sines and a few remainders: what FFTs can sum."""
+
+    interval: tuple[float, float]
+    n_harmonics: int
+    n_remainders: int
+
+    @property
+    def length(self) -> float:
+        return self.interval[1] - self.interval[0]
+
+
+class Features(ABC):
+    """Inducing features β of a process f: Cov(β, β) and Cov(β, f(x))."""
+
+    is_fixed: ClassVar[bool] = False
+    is_pair: ClassVar[bool] = False  # products of the features of two columns: told apart from effects of each
+    locations: Any = None  # of points that training may move; None if there are none
+
+    @abstractmethod
+    def Kuu(self, kernel: Any) -> Covariance:
+        """Cov(β, β): an operator with the right structure."""
+
+    @abstractmethod
+    def Kuf(self, kernel: Any, X: Array) -> Array:
+        """Cov(β, f(x)) at rows of the columns of the term, (|β|, N)."""
+
+    @property
+    def key(self) -> Hashable | None:
+        """Features with equal keys are filled and whitened in one call; None is like nothing else."""
+        return None
+
+    # what people read
+
+    def words(self) -> str:
+        """How many, for summaries."""
+        return type(self).__name__
+
+    def lengthscales(self, kernel: Any) -> tuple[float, ...]:
+        """Of every column, in its units; empty where there are none."""
+        return tuple(float(scale) for scale in kernels.plain(kernel).scales)
+
+    # what a file holds
+
+    @classmethod
+    def kind(cls) -> str:
+        """What these features are called in files."""
+        return cls.__name__.lower()
+
+    def to_words(self, arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
+        """Plain values; arrays go into a dictionary of their own, under names that begin with the prefix."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> Self:
+        """The inverse, every value checked; there are no more than `most` features."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: words[name] for name in names})
+
+    # effects
+
+    def split(self, kernel: Any, columns: tuple[int, ...]) -> list[tuple[Any, tuple[int, ...], "Features"]]:
+        """The parts that have an effect each: kernel, columns and features."""
+        return [(kernel, columns, self)]
+
+    # sampled functions
+
+    def refined(self, factor: int) -> Self:
+        """These among about `factor` times as many."""
+        raise InputError(
+            f"{type(self).__name__} cannot be refined, so paths cannot be drawn; sample at fewer rows with "
+            "method='exact'."
+        )
+
+    def positions(self, fine: Self) -> Any:
+        """Where these stand among refined ones."""
+        raise InputError(f"{type(self).__name__} cannot be refined, so they stand among no others.")
+
+    # training
+
+    def moved(self, locations: Any) -> Self:
+        """The same at other locations."""
+        raise InputError(f"{type(self).__name__} have no locations to move.")
+
+    def suited(self, kernel: Any) -> Self:
+        """The same with the choices that a kernel implies, such as its smoothness."""
+        return self
+
+    def on_unit_box(self, kernel: Any, X: Array) -> "OnUnitBox | None":
+        """The same on [0, 1], where like features differ in numbers alone; None if there is no such form."""
+        return None
+
+
+@dataclass(frozen=True)
+class OnUnitBox:
+    """Features on [0, 1], the numbers of their kernel there, how these make a kernel, and the rows."""
+
+    features: Features
+    numbers: tuple[Any, ...]
+    kernel: Callable[..., Any]
+    rows: Array
+
+
+class FixedFeatures(Features):
+    """Features φ that take no hyper-parameter inside a box: Cov(β, f(x)) = φ(x) there."""
+
+    is_fixed = True
+
+    # inside the box
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """|β|."""
+
+    @property
+    @abstractmethod
+    def boxes(self) -> tuple[tuple[float, float] | None, ...]:
+        """(a, b) of every column that is read, in order; None where every value is inside."""
+
+    @abstractmethod
+    def fill(self, X: Array, out: Array) -> None:
+        """Write φ(x), for rows inside the box, into an array of shape (|β|, N)."""
+
+    def inside(self, X: Array) -> Array:
+        """φ(x) for rows inside the box, (|β|, N)."""
+        X = matrix(X, "X", n_columns=len(self.boxes))
+        for box, x in zip(self.boxes, X.T, strict=True):
+            if box is not None:
+                check_inside(x, *box)
+        out = np.empty((self.size, len(X)))
+        self.fill(X, out)
+        return out
+
+    # hyper-parameters
+
+    def parameters(self, kernel: Any) -> Any:
+        """Logarithms: lengthscales in units of the box, then the variance σ², to which K is inverse."""
+        k = kernels.plain(kernel)
+        ratios = [scale / size for scale, size in zip(k.scales, self._sizes, strict=False)]
+        return np.log([*ratios, k.total_variance])
+
+    def kernel_at(self, kernel: Any, parameters: Any) -> Any:
+        """The kernel with these hyper-parameters."""
+        *ratios, variance = np.exp(parameters)
+        return kernel.with_numbers([r * size for r, size in zip(ratios, self._sizes, strict=False)], variance)
+
+    @property
+    def _sizes(self) -> list[float]:
+        return [1.0 if box is None else box[1] - box[0] for box in self.boxes]
+
+    def log_rates(self, kernel: Any) -> tuple[float, ...]:
+        """|∂ log S/∂ log ℓ|^½ of every lengthscale, S the spectral density at high frequencies: √(2ν)."""
+        return tuple(np.sqrt(3.0) for _ in kernel.scales)
+
+    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
+        """∂Kuf/∂log ℓ for every lengthscale, at rows outside the box."""
+        raise InputError(f"{type(self).__name__} say nothing of rows outside their box; make it wider.")
+
+    def Kuu_rates(self, kernel: Any) -> list[Array]:
+        """∂Kuu/∂log ℓ for every lengthscale, as arrays."""
+        raise InputError(f"{type(self).__name__} lack `Kuu_rates`, the derivatives of their Gram matrix.")
+
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
+        """C⁻¹, K = C Cᵀ, of like features at the hyper-parameters in the rows of an array, and what the gradient takes.
+
+        The kernels are those that the parameters are put into.
+        """
+        found = [f.kernel_at(k, p) for f, k, p in zip(like, kernel_of, parameters, strict=True)]
+        inverses = [Product((f.Kuu(k).factor().solve(np.eye(f.size)),)) for f, k in zip(like, found, strict=True)]
+        return DenseGroup(inverses, [f.Kuu_rates(k) for f, k in zip(like, found, strict=True)])
+
+    # what is alike is worked on at once
+
+    def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
+        """`fill` of like features, each from its columns of X, into an array of shape (features, |β|, N)."""
+        for f, own, place in zip(like, columns, out, strict=True):
+            f.fill(X[:, list(own)], place)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Columns whose harmonics FFTs can sum, if the features are (products of) such; else none."""
+        return ()
+
+    # other forms of the same
+
+    def read(self, kernel: Any, columns: Columns) -> tuple[Any, Columns]:
+        """The kernel by plain numbers, and the columns that it reads of those of the term."""
+        return kernels.plain(kernel), columns
+
+    def orthogonal(self) -> "FixedFeatures":
+        """The same span in the basis that statistics are taken in: whitened features, and so posteriors, are equal."""
+        return self
+
+    def sides(self, kernel: Any) -> list[tuple["FixedFeatures", Any]]:
+        """Of a product: the features and the kernel of each column."""
+        return []
+
+    def curve(self, kernel: Any, weights: Any) -> Callable[[Any], Any] | None:
+        """x ↦ wᵀKuf(x) of a column at the cost of a look into a table, if there is such a way."""
+        return None
+
+    # more and fewer
+
+    @property
+    def resolution(self) -> int:
+        """How many harmonics (degrees, …) a column has; 0 if there is nothing to choose."""
+        return 0
+
+    def with_resolution(self, n: int) -> Self:
+        """The same with so many."""
+        return self
+
+    def holds(self, fewer: Any) -> bool:
+        """Are these what the others are, with at least their resolution?"""
+        return bool(self == fewer)
+
+    def coarsening(self, fewer: Any) -> Any | None:
+        """T with φ_fewer = T φ; None where both are the same."""
+        if self != fewer:
+            raise InputError(f"{self!r} do not contain {fewer!r}.")
+        return None
+
+
+def check_inside(x: Array, a: float, b: float) -> None:
+    """Raise if a row lies outside the box."""
+    out = (x < a) | (x > b)
+    if out.any():
+        i = int(np.argmax(out))
+        raise InputError(
+            f"X has {x[i]} in row {i}, outside the interval ({a}, {b}), where features depend on the kernel; "
+            "use Kuf(kernel, X) there."
+        )
+
+
+@dataclass(frozen=True)
+class DenseGroup:
+    """C⁻¹ as arrays, and ∂K/∂log ℓ."""
+
+    inverses: list[Product]
+    rates: list[list[Any]]
+
+    def traces(self, Ms: Sequence[Any]) -> Any:
+        """tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M), (features, lengthscales)."""
+        return np.array(
+            [
+                [np.sum(C.from_right(C @ rate) * M.dense()) for rate in rates]
+                for C, rates, M in zip(self.inverses, self.rates, Ms, strict=True)
+            ]
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value."""
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def at_most(value: Any, most: int) -> int:
+    """A number of harmonics, levels or points from a file whose mean has `most` entries: made-up ones cost nothing."""
+    n = whole(value)
+    if n > most:
+        raise FileError(f"a term in it has {n} harmonics or levels (or points), and the mean {most} entries.")
+    return n
