@@ -19,7 +19,7 @@ def oracle(rows: Rows) -> Scores:
     kernel = Matern(1.5, LENGTHSCALE, 1.0)
     terms = Sum([Term(kernel, Fourier(ORACLE_HARMONICS[D], (0, 1)), [d]) for d in range(D)])
     bound = CollapsedBound(terms, collect(terms, [(rows.X, rows.y)]))
-    optimum = bound(np.concatenate([*(block.parameters() for block in bound.blocks), [np.log(NOISE)]]))
+    optimum = bound(np.concatenate([*bound.blocks.start, [np.log(NOISE)]]))
     return score(Posterior(terms, optimum.mean, optimum.inverse_root.T), NOISE, rows)
 
 

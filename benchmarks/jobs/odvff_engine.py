@@ -69,7 +69,7 @@ def one_thread(function: Callable[[], Any]) -> Callable[[], Any]:
 
 def bound(terms: Sum, X: Any, y: Any) -> Callable[[], Any]:
     f = CollapsedBound(terms, collect(terms, [(X[:FEW], y[:FEW])]))
-    parameters = np.concatenate([*(block.parameters() for block in f.blocks), [0.0]])
+    parameters = np.concatenate([*f.blocks.start, [0.0]])
     return one_thread(lambda: f(parameters))
 
 

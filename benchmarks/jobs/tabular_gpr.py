@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
 from tables import asked, measure, standardised
 
 ROWS = 1500

@@ -4,6 +4,7 @@ from typing import Any
 
 import gpytorch
 import torch
+
 from tables import asked, measure, standardised
 
 POINTS, BATCH, STEPS, RATE = 300, 512, 3000, 0.01

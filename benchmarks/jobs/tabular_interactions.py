@@ -5,6 +5,7 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from common import report
+
 from tables import asked, held_out
 
 TREES, PATIENCE = 1000, 50  # as in the job that is compared with other libraries

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from interpret.glassbox import ExplainableBoostingRegressor
 from joblib import parallel_config
+
 from tables import asked, held_out, measure
 
 THREADS = 2

@@ -12,6 +12,7 @@ import lightgbm as lgb
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import ndtri
+
 from tables import asked, gaussian, held_out, measure
 
 LEVELS = np.array([0.025, 0.25, 0.75, 0.975])

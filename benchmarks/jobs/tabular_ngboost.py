@@ -7,6 +7,7 @@ was a little better there than 0.05, and faster.
 from typing import Any
 
 from ngboost import NGBRegressor
+
 from tables import asked, held_out, measure
 
 TREES, RATE, PATIENCE = 2000, 0.1, 20

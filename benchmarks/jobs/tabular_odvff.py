@@ -1,8 +1,7 @@
 """Our regressor with default arguments, on the columns as they are."""
 
-from tables import asked, measure
-
 from odvff import ODVFFRegressor
+from tables import asked, measure
 
 split, _ = asked()
 

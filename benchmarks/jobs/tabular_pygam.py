@@ -3,6 +3,7 @@
 from typing import Any
 
 from pygam import LinearGAM
+
 from tables import asked, measure
 
 Z = 1.959963984540054  # of a Gaussian 95 % interval

@@ -1,6 +1,7 @@
 """scikit-learn's BayesianRidge with default arguments."""
 
 from sklearn.linear_model import BayesianRidge
+
 from tables import asked, measure, standardised
 
 split, _ = asked()

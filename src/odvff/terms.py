@@ -64,6 +64,11 @@ class Term:
         """The one column of a term that reads one."""
         return 0 if self.columns is None else self.columns[0]
 
+    @property
+    def size(self) -> int:
+        """How many features it has."""
+        return self.features.suited(self.kernel).size
+
     def Kuu(self) -> Covariance:
         return self.features.Kuu(self.kernel)
 
@@ -126,6 +131,10 @@ class Sum:
             raise InputError(f"two terms are called {repeated!r}; give each its own `name`.")
         object.__setattr__(self, "terms", tuple(named))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what follows from the terms."""
+        return {"terms": self.terms}
+
     @classmethod
     def of(cls, terms: "Sum | Term | Iterable[Term]") -> "Sum":
         """The terms as a `Sum`, if they are not one already."""
@@ -154,7 +163,7 @@ class Sum:
     @cached_property
     def slices(self) -> list[slice]:
         """Where the features of each term stand among all."""
-        return slices([term.features.size for term in self.canonical.terms])  # type: ignore[attr-defined]
+        return slices([term.size for term in self.terms])
 
     @property
     def size(self) -> int:

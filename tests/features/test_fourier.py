@@ -292,11 +292,15 @@ def test_ten_thousand_harmonics_take_linear_memory():
 
 
 def test_inside_takes_no_hyper_parameter():
-    features, X = Fourier(3, (0.0, 2.0)), np.linspace(0, 2, 9)[:, None]
+    features, X = Fourier(3, (0.0, 2.0), smoothness=1.5), np.linspace(0, 2, 9)[:, None]
     for lengthscale, variance in ((0.1, 1.0), (3.0, 7.0)):
-        assert np.array_equal(features.inside(X, 1.5), features.Kuf(Matern(1.5, lengthscale, variance), X))
+        assert np.array_equal(features.inside(X), features.Kuf(Matern(1.5, lengthscale, variance), X))
     with pytest.raises(InputError, match=r"X has 2.5 in row 1, outside the interval \(0.0, 2.0\)"):
-        features.inside([[1.0], [2.5]], 1.5)
+        features.inside([[1.0], [2.5]])
+    with pytest.raises(InputError, match="has no smoothness yet; say which"):
+        Fourier(3, (0.0, 2.0)).inside(X)
+    with pytest.raises(KernelError, match=r"the features have smoothness 1\.5, and the kernel 2\.5"):
+        features.Kuu(Matern(2.5))
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 
 from odvff import Fourier, Matern
-from odvff.features.fourier import harmonics
-from odvff.features.orthogonal import OrthogonalFourier, norms, orthogonal_parts
+from odvff.features.harmonics import harmonics
+from odvff.features.orthogonal import OrthogonalFourier
+from odvff.features.remainders import norms, orthogonal_parts
 from odvff.statistics.remainders import remainders
 from tests.features.test_fourier import problems
 
@@ -22,14 +23,14 @@ def test_whitened_features_are_those_of_fourier(problem):
     same = orthogonal.Kuu(k).factor().solve(orthogonal.Kuf(k, X))
     assert np.allclose(psi, same, atol=1e-7 * np.sqrt(k.variance))
     inside = np.linspace(a, b, 9)[:, None]
-    assert np.allclose(orthogonal.inside(inside, k.smoothness), orthogonal.Kuf(k, inside), atol=1e-7)
+    assert np.allclose(orthogonal.suited(k).inside(inside), orthogonal.Kuf(k, inside), atol=1e-7)
 
 
 @pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
 @pytest.mark.parametrize("F", [1, 7, 100, 500])
 def test_basis_is_orthogonal(smoothness, F):
     nodes, weights = np.polynomial.legendre.leggauss(6 * F + 200)
-    phi = OrthogonalFourier(Fourier(F, (0.0, 1.0))).inside((nodes[:, None] + 1) / 2, smoothness)
+    phi = OrthogonalFourier(Fourier(F, (0.0, 1.0), smoothness=smoothness)).inside((nodes[:, None] + 1) / 2)
     G = (phi * weights) @ phi.T  # integrals over [0, 1] times 2
     order = int(smoothness + 0.5)
     assert np.allclose(np.diagonal(G), [2.0] + [1.0] * (2 * F + order), atol=1e-6)
@@ -75,7 +76,7 @@ def test_tabulated_remainders_are_the_features(order, F):
     t = np.concatenate([[0.0, 1.0, 0.5, 1e-12, 1 - 1e-12], np.random.default_rng(0).uniform(0, 1, 500)])
     pairs = remainders(t, F, order)
     rows = np.stack([pairs.real, pairs.imag], axis=1).reshape(-1, len(t))
-    expected = OrthogonalFourier(Fourier(F, (0, 1))).inside(t[:, None], order - 0.5)[-order:]
+    expected = OrthogonalFourier(Fourier(F, (0, 1), smoothness=order - 0.5)).inside(t[:, None])[-order:]
     for k in range(order):
         assert np.allclose(rows[k], expected[k], rtol=0, atol=1e-13 + 2e-15 / norms(F, order)[k]), k
     assert (rows[order:] == 0).all()

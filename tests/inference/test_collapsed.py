@@ -26,11 +26,10 @@ from odvff import (
     Sum,
     Term,
 )
+from odvff.features import whitening
 from odvff.inference import CollapsedBound, FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.collapsed import whitening
 from odvff.inference.collapsed.bound import _inverse_root
 from odvff.statistics import collect
-from odvff.statistics.basis import orthogonal
 
 
 def model(rng, completion):
@@ -56,11 +55,11 @@ def data(rng, n, spread=0.1):
 
 
 def parameters(bound, noise):
-    return np.concatenate([*(block.parameters() for block in bound.blocks), [np.log(noise)]])
+    return np.concatenate([*bound.blocks.start, [np.log(noise)]])
 
 
 def bound_of(terms, X, y, w=None):
-    return CollapsedBound(Sum([orthogonal(t) for t in terms]), collect(terms, [(X, y, w)]))
+    return CollapsedBound(Sum.of(terms), collect(terms, [(X, y, w)]))
 
 
 @settings(max_examples=25)
@@ -92,10 +91,9 @@ def test_gradient_equals_automatic_differentiation(completion):
     p = parameters(bound, 0.07)
 
     def by_jax(p):
-        blocks, start, new = list(bound.blocks), 0, []
-        for block, term in zip(blocks, terms, strict=True):
-            values = jnp.exp(p[start : start + len(block.parameters())])
-            start += len(block.parameters())
+        new = []
+        for place, term in zip(bound.blocks.places, terms, strict=True):
+            values = jnp.exp(p[place])
             if isinstance(term.features, Levels):
                 kernel = Categorical(values[0])
             elif isinstance(term.features, Kronecker):

@@ -10,7 +10,6 @@ from odvff.inference import CollapsedBound, fit_collapsed
 from odvff.inference.maximise import LEAP, maximise
 from odvff.methods import fit_method
 from odvff.statistics import collect
-from odvff.statistics.basis import orthogonal
 
 WIDE = np.array([[-1e3, 1e3]])
 
@@ -77,8 +76,8 @@ def bound():
 def test_the_information_of_a_bound_is_about_its_curvature(bound):
     terms, statistics = bound
     fit = fit_collapsed(terms, statistics)
-    own = CollapsedBound(Sum([orthogonal(t) for t in fit.terms]), statistics)
-    best = np.array([*(p for block in own.blocks for p in block.parameters()), np.log(fit.noise)])
+    own = CollapsedBound(fit.terms, statistics)
+    best = np.append(np.concatenate(own.blocks.start), np.log(fit.noise))
     information = own.information(own(best))
     for i, known in enumerate(information):
         step = 1e-4 * np.eye(len(best))[i]
@@ -99,7 +98,7 @@ def test_the_value_alone_is_the_value_with_its_gradient(scale, spread):
             Term(Categorical(0.5), Levels(3), [3]),
         ]
     )
-    own = CollapsedBound(Sum([orthogonal(t) for t in terms]), collect(terms, [(X, scale * rng.standard_normal(80))]))
+    own = CollapsedBound(Sum.of(terms), collect(terms, [(X, scale * rng.standard_normal(80))]))
     for _ in range(5):
         p = rng.normal(0, 1, 7)
         p[[1, 4, 5, 6]] += 2 * np.log(scale)  # variances

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from odvff.features import Fourier
 from odvff.features.orthogonal import OrthogonalFourier
+from odvff.features.whitening import SMALL, Kind, LowRank, columns_at
 from odvff.inference.collapsed.blocks import Middle
-from odvff.inference.collapsed.whitening import SMALL, Kind, LowRank, columns_at
 from odvff.kernels import Matern
 
 logs = st.floats(-4, 4)

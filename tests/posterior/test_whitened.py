@@ -77,5 +77,5 @@ def test_many_rows_are_those_one_by_one(n_rows, monkeypatch):
 def test_a_mixed_model_has_no_fast_features():
     points = Term(Matern(1.5, 0.3), InducingPoints([[0.2], [0.7]]), [0])
     q = Posterior([Term(Matern(1.5, 0.5), Fourier(3, (0, 1)), [0]), points])
-    assert not whitened.can_be_fast(q.terms)
+    assert not q.terms.is_fixed
     assert np.allclose(q.predict([[0.4]])[1], 2.0)

@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from odvff import InputError
 from odvff.design import Design, NumericPart
-from odvff.inference.collapsed.blocks import Inverse
+from odvff.features.inverses import Multiple, Product
 from odvff.search import pairs as interactions
 from odvff.search.pairs import RATIOS, choose_pairs, quick_look
 
@@ -153,10 +153,10 @@ def test_a_product_is_applied_factor_by_factor():
     rng = np.random.default_rng(7)
     A, B, C = (rng.normal(size=(n, n)) for n in (2, 3, 4))
     M = rng.normal(size=(24, 5))
-    assert np.allclose(Inverse((A, B, C)) @ M, np.kron(np.kron(A, B), C) @ M)
-    assert np.allclose(Inverse((C,)) @ M[:4], C @ M[:4])
-    assert np.allclose(Inverse((B, C)) @ M[:12, 0], np.kron(B, C) @ M[:12, 0])
-    assert np.allclose(Inverse((), 2.0) @ M, 2 * M)
-    for inverse, n in ((Inverse((A, B, C)), len(M)), (Inverse((C,)), 4), (Inverse((), 2.0), 5)):
+    assert np.allclose(Product((A, B, C)) @ M, np.kron(np.kron(A, B), C) @ M)
+    assert np.allclose(Product((C,)) @ M[:4], C @ M[:4])
+    assert np.allclose(Product((B, C)) @ M[:12, 0], np.kron(B, C) @ M[:12, 0])
+    assert np.allclose(Multiple(2.0) @ M, 2 * M)
+    for inverse, n in ((Product((A, B, C)), len(M)), (Product((C,)), 4), (Multiple(2.0), 5)):
         rows = M[:n].T
         assert np.allclose(inverse.from_right(rows), (inverse @ rows.T).T)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from odvff import Categorical, Fourier, InducingPoints, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.inference import fit_collapsed
 from odvff.statistics import Statistics, collect
-from odvff.statistics.basis import orthogonal
 from odvff.statistics.cost import cheaper_engine
 
 
@@ -41,7 +40,7 @@ def rows(rng, n):
 
 def plain_sums(terms, X, Y, w):
     """The definition, row by row."""
-    terms = Sum([orthogonal(t) for t in Sum(tuple(terms))])
+    terms = Sum(tuple(terms)).canonical
     Z = np.concatenate([terms.Kuf(X), np.ones((1, len(X))), Y.T])
     return sum(w[n] * np.outer(Z[:, n], Z[:, n]) for n in range(len(X)))
 
@@ -131,7 +130,7 @@ def test_arrays_and_back():
 
 def test_few_columns_with_many_harmonics_are_transformed_and_many_columns_multiplied():
     def terms(D, F):
-        return Sum([orthogonal(Term(Matern(), Fourier(F, (0, 1)), [d])) for d in range(D)])
+        return Sum([Term(Matern(), Fourier(F, (0, 1)), [d]) for d in range(D)]).canonical
 
     assert cheaper_engine(terms(2, 200), 10**6) == "nufft"
     assert cheaper_engine(terms(10, 10), 10**6) == "product"

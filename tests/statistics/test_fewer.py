@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.statistics import collect
-from odvff.statistics.basis import orthogonal
 from odvff.statistics.fewer import holds, with_fewer_harmonics
 
 HARMONICS = st.lists(st.integers(1, 9), min_size=4, max_size=4)
@@ -59,7 +58,7 @@ def test_they_lose_no_digits():
     many, fewer = (Sum([Term(Matern(2.5), Fourier(n, (0, 1)), [0])]) for n in (190, 2))
     X = np.random.default_rng(0).uniform(0, 1, (500, 1))
     derived = with_fewer_harmonics(collect(many, [(X, X[:, 0])], engine="product"), many, fewer)
-    phi = orthogonal(fewer.terms[0]).Kuf(X)
+    phi = fewer.terms[0].canonical().Kuf(X)
     assert np.abs(derived.gram - phi @ phi.T).max() < 1e-11 * 500
 
 

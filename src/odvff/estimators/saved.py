@@ -23,8 +23,8 @@ ESTIMATORS: dict[str, tuple[str, Any]] = {
 def load(path: str | os.PathLike[str], *, known: Iterable[type] = ()) -> Any:
     """The fitted estimator in a file that its method `save` wrote: the same predictions, to the bit.
 
-    A file holds names of classes, never their code: a likelihood that is written outside the package must be among the
-    `known`, as in `load(path, known=[MyLikelihood])`.
+    A file holds names of classes, never their code: likelihoods, features and kernels that are written outside the
+    package must be among the `known`, as in `load(path, known=[MyLikelihood])`.
     """
     model = file.load(path, known)
     try:

@@ -2,9 +2,19 @@
 
 from odvff.features.base import Features, FixedFeatures
 from odvff.features.fourier import Fourier
+from odvff.features.functions import Functions
 from odvff.features.interval import IntervalFeatures
 from odvff.features.kronecker import Kronecker
 from odvff.features.levels import Levels
 from odvff.features.points import InducingPoints
 
-__all__ = ["Features", "FixedFeatures", "Fourier", "InducingPoints", "IntervalFeatures", "Kronecker", "Levels"]
+__all__ = [
+    "Features",
+    "FixedFeatures",
+    "Fourier",
+    "Functions",
+    "InducingPoints",
+    "IntervalFeatures",
+    "Kronecker",
+    "Levels",
+]

@@ -1,8 +1,8 @@
 """The seam: what features are to everything downstream.
 
-`Features` have two methods, `Kuu(kernel)` and `Kuf(kernel, X)`. `FixedFeatures` take no hyper-parameter inside a box,
-so that sums over rows of them are taken once, and hyper-parameters are found from the sums: they say what they are
-inside (`size`, `boxes`, `fill`), and how their Gram matrix depends on hyper-parameters (`parameters`, `kernel_at`,
+`Features` have a size and two methods, `Kuu(kernel)` and `Kuf(kernel, X)`. `FixedFeatures` take no hyper-parameter
+inside a box, so that sums over rows of them are taken once, and hyper-parameters are found from the sums: they say what
+they are inside (`boxes`, `fill`), and how their Gram matrix depends on hyper-parameters (`parameters`, `kernel_at`,
 `whitened`). All other methods are optional abilities, each with a default that is right and perhaps slow.
 
 Nothing outside this room asks for a class of features. What is new is a new file.
@@ -45,6 +45,11 @@ class Features(ABC):
     is_fixed: ClassVar[bool] = False
     is_pair: ClassVar[bool] = False  # products of the features of two columns: told apart from effects of each
     locations: Any = None  # of points that training may move; None if there are none
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """|β|."""
 
     @abstractmethod
     def Kuu(self, kernel: Any) -> Covariance:
@@ -136,11 +141,6 @@ class FixedFeatures(Features):
     is_fixed = True
 
     # inside the box
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """|β|."""
 
     @property
     @abstractmethod

@@ -29,6 +29,10 @@ class InducingPoints(Features):
         check_jitter(self.jitter)
         object.__setattr__(self, "locations", Z if is_traced(Z) else Z.copy())
 
+    @property
+    def size(self) -> int:
+        return len(self.locations)
+
     def Kuu(self, kernel: Any) -> Dense:
         """k(Z, Z)."""
         return Dense(covariance(kernel, self.locations, self.locations), self.jitter)

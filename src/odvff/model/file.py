@@ -17,7 +17,7 @@ from odvff.design import STRUCTURES
 from odvff.errors import FileError, OdvffError
 from odvff.likelihoods import LIKELIHOODS, Likelihood, Units
 from odvff.methods import INFERENCE
-from odvff.model.file_terms import n_features, term_of, term_words
+from odvff.model.file_terms import TermReader, term_words
 from odvff.model.model import Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.quality import Evaluation
@@ -213,10 +213,10 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
         raise FileError(f"it has {n} features, and models have up to {MOST_FEATURES}.")
     if words["root"] not in ("upper", "lower") or packed.shape != (n * (n + 1) // 2,):
         raise FileError("its covariance has the wrong size or form.")
-    terms = Sum(tuple(term_of(w, f"{prefix}{t}.", arrays, n, width) for t, w in enumerate(items(words["terms"]))))
-    size = sum(n_features(term) for term in terms)
-    if size != n:
-        raise FileError(f"its terms have {size} features, and its mean {n}.")
+    read = TermReader(known, arrays, n, width)
+    terms = Sum(tuple(read(w, f"{prefix}{t}.") for t, w in enumerate(items(words["terms"]))))
+    if terms.size != n:  # before a matrix is made
+        raise FileError(f"its terms have {terms.size} features, and its mean {n}.")
     root = np.zeros((n, n))
     root[np.triu_indices(n)] = packed
     root = root if words["root"] == "upper" else root.T
