@@ -18,6 +18,7 @@ from odvff.errors import FileError, OdvffError
 from odvff.likelihoods import LIKELIHOODS, Likelihood, Units
 from odvff.methods import INFERENCE
 from odvff.model.file_terms import TermReader, term_words
+from odvff.model.known import UnknownClassError, named
 from odvff.model.model import Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.quality import Evaluation
@@ -34,10 +35,6 @@ PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FEATURES = 50_000
 MOST_POINTS = 20_000  # that carry the mean
 MOST_LETTERS = 10_000  # of a label
-
-
-class _UnknownError(FileError):
-    """The file is whole, and names a class that is not known here."""
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:
@@ -79,7 +76,7 @@ def load(path: str | os.PathLike[str], known: Iterable[type] = ()) -> Model:
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):  # numbers that a fit would not have made
             return _model(arrays, header, tuple(known))
-    except _UnknownError as error:
+    except UnknownClassError as error:
         raise FileError(f"{path} {error}") from error
     except FileError as error:
         raise FileError(f"{path} is damaged: {error}") from error
@@ -221,8 +218,8 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
     root[np.triu_indices(n)] = packed
     root = root if words["root"] == "upper" else root.T
     q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
-    kinds = (*LIKELIHOODS, *(cls for cls in known if issubclass(cls, Likelihood)))
-    likelihood: type[Likelihood] = _named(text(words["likelihood"]), kinds, "likelihood")
+    kinds = ((one.name, one) for one in (*LIKELIHOODS, *known) if issubclass(one, Likelihood))
+    likelihood: type[Likelihood] = named(text(words["likelihood"]), kinds, "likelihood")
     scale = number(words["scale"])
     if scale <= 0:
         raise FileError("a scale in it is not positive.")
@@ -238,17 +235,6 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
         words["converged"] is True,
         text(words["message"]),
         tuple(text(line) for line in items(words["report"])),
-    )
-
-
-def _named(name: str, classes: tuple[Any, ...], what: str) -> Any:
-    """The class of this name."""
-    for cls in classes:
-        if cls.name == name:
-            return cls
-    raise _UnknownError(
-        f"has the {what} {name[:40]!r}, which is none of odvff's: if it is yours, give its class, "
-        "odvff.load(path, known=[…])."
     )
 
 

@@ -1,12 +1,13 @@
 """Terms in words, for the file of a model: kinds of features and kernels, and their numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from odvff.errors import FileError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
 from odvff.kernels import Additive, Categorical, Matern, Separable, plain
+from odvff.model.known import named
 from odvff.support.words import items, text, whole
 from odvff.terms import Term
 
@@ -41,20 +42,16 @@ class TermReader:
         if columns is not None and len(set(columns)) != len(columns):
             raise FileError("a term in it reads a column twice.")
         own = words["features"]
-        made = named(own["kind"], (*FEATURES, *self.known), "unknown features")
+        made = named(text(own["kind"]), _with_names((*FEATURES, *self.known)), "features")
         features = made.from_words(own, self.arrays, prefix, self.most)
         read = None if columns is None else tuple(columns)
         return Term(self._kernel(words["kernel"]), features, read, text(words["name"]))
 
     def _kernel(self, words: Any, depth: int = 0) -> Any:
         allowed = KERNELS if depth == 0 else (Matern,)  # sums and products are of kernels of one column
-        made = named(words["kind"], (*allowed, *self.known), "an unknown kernel")
+        made = named(text(words["kind"]), _with_names((*allowed, *self.known)), "kernel")
         return made.from_words(words, lambda inner: self._kernel(inner, depth + 1))
 
 
-def named(kind: Any, classes: Iterable[Any], what: str) -> Any:
-    """The class of this kind."""
-    for one in classes:
-        if getattr(one, "kind", str)() == kind:
-            return one
-    raise FileError(f"it has {what}, {str(kind)[:40]!r}; give classes of your own to `load(path, known=[…])`.")
+def _with_names(classes: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    return ((one.kind(), one) for one in classes if hasattr(one, "kind"))
