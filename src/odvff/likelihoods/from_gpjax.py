@@ -40,6 +40,7 @@ class FromGPJax(ByGPJax):
     def of(cls, module: Any) -> Self:
         return cls(module)
 
+    @in_double_precision
     def ours(self) -> Likelihood | None:
         """The same likelihood among ours, if it is there."""
         import gpjax.likelihoods as gl
@@ -53,7 +54,7 @@ class FromGPJax(ByGPJax):
         return next((own.of(self.module) for theirs, own in pairs if isinstance(self.module, theirs)), None)
 
     def given(self, f: Array) -> Any:
-        same = self.ours()
+        same: Likelihood | None = self.ours()
         if same is None:
             raise InputError(
                 f"quantiles and draws of GPJax's {self.name} are not known to SciPy; write it as an "
@@ -62,21 +63,24 @@ class FromGPJax(ByGPJax):
         return same.given(f)
 
     def pseudo_target(self, y: Any) -> Any:
-        same = self.ours()
+        same: Likelihood | None = self.ours()
         return super().pseudo_target(y) if same is None else same.pseudo_target(y)
 
     def expected_log_density(self, y: Array, mean: Array, variance: Array) -> Array:
-        if (noise := self._plain_noise()) is not None:
+        noise: GaussianNoise | None = self._plain_noise()
+        if noise is not None:
             return noise.expected_log_density(y, mean, variance)
         return super().expected_log_density(y, mean, variance)
 
     def log_predictive_density(self, y: Array, mean: Array, variance: Array) -> Array:
-        if (noise := self._plain_noise()) is not None:
+        noise: GaussianNoise | None = self._plain_noise()
+        if noise is not None:
             return noise.log_predictive_density(y, mean, variance)
         return super().log_predictive_density(y, mean, variance)
 
     def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        if (noise := self._plain_noise()) is not None:
+        noise: GaussianNoise | None = self._plain_noise()
+        if noise is not None:
             return noise.moments(mean, variance)
         return super().moments(mean, variance)
 
@@ -97,6 +101,7 @@ class FromGPJax(ByGPJax):
 
         return np.asarray(self.module.noise_statistics(jnp.asarray(mean), jnp.asarray(variance)).variance)
 
+    @in_double_precision
     def _plain_noise(self) -> GaussianNoise | None:
         """Plain Gaussian noise, whose closed forms are ours."""
         import gpjax.likelihoods as gl
