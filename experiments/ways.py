@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from benchmarks.synthetic import scores
 
-from odvff.inference.collapsed.fit import FitWarning
+from odvff.errors import FitWarning
 from odvff.methods import Options, fit_method
 
 # what |β| may count, and so many harmonics make 2F + 1 functions of each of D columns, at most |β|
