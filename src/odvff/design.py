@@ -42,11 +42,12 @@ class Design:
     numeric: tuple[NumericPart, ...]
     levels: tuple[LevelsPart, ...] = ()
     structure: str = "additive"
+    own: tuple[Term, ...] = ()  # terms that a user gave, in place of those of numeric columns
 
     def __post_init__(self) -> None:
         if self.structure not in STRUCTURES:
             raise InputError(f"structure must be 'additive' or 'separable', got {self.structure!r}.")
-        if not self.numeric and not self.levels:
+        if not self.numeric and not self.levels and not self.own:
             raise InputError("there is no column to learn from; check which ones were left out.")
 
     @property
@@ -56,6 +57,8 @@ class Design:
 
     def fourier_terms(self, n_harmonics: int, smoothness: float, completion: bool) -> Sum:
         """Fourier features for numeric columns, levels exactly."""
+        if self.own:
+            return Sum((*self.own, *self._level_terms(Categorical())))
         kernel = Matern(smoothness)
         features = [Fourier(n_harmonics, part.interval, completion) for part in self.numeric]
         if not self.joint:

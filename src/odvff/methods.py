@@ -257,6 +257,8 @@ class _Problem:
 
     def fourier_terms(self) -> tuple[Sum, list[str]]:
         """Terms with an effect of every column, and of pairs of columns if asked for; in words how they were chosen."""
+        if self.design.own:
+            return self._own_terms()
         n, found = self.options.n_harmonics, Interactions((), 0.0, "")
         pairs, most = self._pairs()
         if n != "auto":
@@ -292,6 +294,13 @@ class _Problem:
             terms, self._noise, report[0] = chosen.terms, chosen.fit.noise, chosen.report
             self._statistics = None
         return self._with_level(terms), report
+
+    def _own_terms(self) -> tuple[Sum, list[str]]:
+        """Terms that a user gave: their kernels are one of the starts."""
+        _, y, weights = self._sample(START_ROWS)
+        self._noise = 0.1 * (float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)) or 1.0)
+        terms = self.design.fourier_terms(START_HARMONICS, self.options.smoothness, self.options.completion)
+        return self._with_level(terms), ["terms as they were given"]
 
     def _are_few(self) -> bool:
         """So few rows that harmonics are chosen by a look at all of them."""
@@ -349,6 +358,8 @@ class _Problem:
         return greedy_points(terms, X, n, seed=self.options.seed) if n else np.zeros((0, X.shape[1]))
 
     def collapsed(self, terms: Sum, report: list[str], *, gamma: bool) -> Named:
+        if not terms.is_fixed:  # some features change with hyper-parameters: rows are gone through for each
+            return self.sgpr(terms, report)
         statistics = self._statistics
         if statistics is None:
             statistics = collect_rows(terms, self.rows, self.journal, self.progress)
@@ -358,7 +369,7 @@ class _Problem:
             terms,
             statistics,
             noise=self._noise,
-            known=self._noise is not None,  # from a fit to a sample
+            known=self._noise is not None and not self.design.own,  # from a fit to a sample
             max_iter=self.options.max_iter,
             tolerance=TOLERANCE,
             precision=FINE_PRECISION if self.rows.n_rows <= FEW_ROWS else PRECISION,
@@ -448,7 +459,7 @@ class _Problem:
         order = np.random.default_rng(o.seed).permutation(len(X))
         n_held = int(o.held_out * len(X))
         held, kept = order[:n_held], np.sort(order[n_held:])
-        if terms.is_fixed:
+        if terms.is_fixed and not self.design.own:
             terms, self._noise = self._started(terms)
         trainer = Trainer(
             terms,

@@ -41,17 +41,24 @@ class Term:
             given: Any = self.columns
             columns = tuple(given) if isinstance(given, list | tuple | range | np.ndarray) else (given,)
             numbered = all(isinstance(c, int | np.integer) and not isinstance(c, bool) and c >= 0 for c in columns)
-            if not columns or not numbered:
+            named = all(isinstance(c, str) for c in columns)
+            if not columns or not (numbered or named):
                 raise InputError(
-                    f"columns must be whole numbers counted from 0, got {self.columns!r}; give their positions."
+                    f"columns must be whole numbers counted from 0, got {self.columns!r}; give their positions (or, "
+                    "for the `terms` of an estimator, their names)."
                 )
-            object.__setattr__(self, "columns", tuple(int(c) for c in columns))
+            object.__setattr__(self, "columns", tuple(columns if named else (int(c) for c in columns)))
 
     def select(self, X: Array, name: str = "X") -> Array:
         """The columns that this term reads."""
         X = matrix(X, name)
         if self.columns is None:
             return X
+        if isinstance(self.columns[0], str):
+            raise InputError(
+                f"term {self.name!r} names its columns, {', '.join(map(str, self.columns))}, and these rows have no "
+                "names; give positions, or pass the term to an estimator as one of its `terms`."
+            )
         if max(self.columns) >= X.shape[1]:
             raise InputError(
                 f"term {self.name!r} reads column {max(self.columns)}, but {name} has {X.shape[1]} "

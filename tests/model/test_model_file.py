@@ -196,7 +196,7 @@ def test_forged_arrays_are_refused(tmp_path, content, damage):
         (("estimator",), "ODVFFClassifier", "it holds a regression, which its estimator does not do"),
         (("parameters", "shell"), "rm", "unknown parameter 'shell'"),
         (("outputs", 0, "terms", 0, "features", "n_harmonics"), 10**12, "has 1000000000000 harmonics or levels"),
-        (("outputs", 0, "terms", 0, "kernel", "kind"), "pickle", "unknown kernel, 'pickle'"),
+        (("outputs", 0, "terms", 0, "kernel", "kind"), "pickle", "the kernel 'pickle', which is none"),
         (("outputs", 0, "likelihood"), "probit", "its likelihood is not one of this estimator's"),
         (("outputs", 0, "scale"), -1.0, "a scale in it is not positive"),
         (("outputs", 0, "terms", 0, "columns"), [99], "reads a column that is not there"),

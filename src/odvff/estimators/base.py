@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from odvff.design import Design
 from odvff.errors import Argument, FitWarning, InputError
+from odvff.estimators.own_terms import in_own_units, placed
 from odvff.estimators.pairs import check_possible, pairs_asked
 from odvff.estimators.parameters import Parameters
 from odvff.likelihoods import Likelihood, Units, likelihood_for
@@ -102,7 +103,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def _check_arguments(self) -> None:
         """Each by itself, then those that must go together; all that is wrong comes in one message."""
         gathered([*self._checks(), self._likelihood])
-        gathered([self._inference, self._points, self._check_pairs])
+        gathered([self._inference, self._points, self._check_pairs, self._check_own_terms])
 
     def _likelihood(self) -> Likelihood:
         """The likelihood that was asked for, if it is one for this estimator."""
@@ -188,12 +189,26 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         label: Any = None,
     ) -> Output:
         """One posterior, and how to read it."""
-        options, design = self._options(self._inference(), schema.names), schema.design(self.structure)
+        options, design = self._options(self._inference(), schema.names), self._design(schema)
         self._note_many_features(options, design, rows.n_rows, run)
         run = run.in_units(units.shift, units.scale)
         named = fit_rows(self.method, rows, design, options, likelihood=likelihood, run=run)
         X, _, weights = rows.sample(CENTRE_ROWS)
         return self._output(named, X, weights, units, label)
+
+    def _design(self, schema: Schema) -> Design:
+        """The terms that the columns call for, or those that were given."""
+        if self.terms is None:
+            return schema.design(self.structure)
+        return schema.design_of(placed(schema, self.terms))
+
+    def _check_own_terms(self) -> None:
+        if self.terms is not None and (self.method not in ("odvff", "vff") or self.structure != "additive"):
+            raise InputError(
+                Argument("terms"),
+                f" are for method 'odvff' or 'vff' with structure='additive', and these are {self.method!r} and "
+                f"{self.structure!r}.",
+            )
 
     def _note_many_features(self, options: Options, design: Design, n_rows: int, run: Run) -> None:
         """A fit with many times more features than rows takes long, and nobody would know why."""
@@ -241,7 +256,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         if source.n_rows == 0:
             raise InputError("there are no rows to fit to.")
         _check_mean_weight(total / source.n_rows)
-        return schema
+        return schema if self.terms is None else in_own_units(schema, self.terms)
 
     def _made(
         self, schema: Schema, inference: str, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str
@@ -259,7 +274,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             hasattr(self, "feature_names_in_"),
             type(self).__name__,
             {name: plain(value) for name, value in self.get_params(deep=False).items()}
-            | {"likelihood": self._likelihood().name},
+            | {"likelihood": self._likelihood().name, "terms": None if self.terms is None else len(self.terms)},
         )
 
     def _know_columns(self) -> None:

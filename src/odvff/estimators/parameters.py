@@ -15,6 +15,7 @@ import numpy as np
 
 from odvff.design import STRUCTURES
 from odvff.errors import Argument, InputError
+from odvff.estimators.own_terms import check_terms
 from odvff.estimators.pairs import check_pairs
 from odvff.kernels import Matern
 from odvff.likelihoods import Likelihood, choices_in_words
@@ -158,6 +159,14 @@ class Parameters:
             'with minibatches, inducing points or structure="separable"), a number for up to so many, 0 for none, or a '
             'list of pairs such as [("width", "height")].',
             check_pairs,
+        ),
+    )
+    terms: Any = field(
+        default=None,
+        metadata=about(
+            "a list of `odvff.Term` to have as effects instead of one for each column, with kernels, features and "
+            "columns (by name, in their units) as you like; None for those that the columns call for.",
+            check_terms,
         ),
     )
     random_state: Any = field(default=None, metadata=about("of samples of rows and minibatches.", a_seed))

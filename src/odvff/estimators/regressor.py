@@ -156,7 +156,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         schema = self._learn(source, moments.add)
         rows, units = self._standardised(schema, source, moments, self._likelihood())
         options = self._options("collapsed", schema.names)
-        terms, report = choose_terms(rows, schema.design(self.structure), options)
+        terms, report = choose_terms(rows, self._design(schema), options)
         if self.method == "odvff":
             report.append("no inducing points: fitting in parts keeps no rows for them")
         return Parts(schema, terms, tuple(report), units.shift, units.scale, options.seed)

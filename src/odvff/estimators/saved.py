@@ -8,6 +8,7 @@ import numpy as np
 
 from odvff.errors import FileError
 from odvff.estimators.classifier import ODVFFClassifier
+from odvff.estimators.own_terms import named
 from odvff.estimators.regressor import ODVFFRegressor
 from odvff.likelihoods import LIKELIHOODS
 from odvff.model import file
@@ -45,7 +46,10 @@ def _estimator(model: Model) -> Any:
         raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
     likelihood = model.outputs[0].predictive.likelihood
     # one from outside has no name that an estimator knows
-    own = {} if type(likelihood) in LIKELIHOODS else {"likelihood": likelihood}
+    own: dict[str, Any] = {} if type(likelihood) in LIKELIHOODS else {"likelihood": likelihood}
+    if model.asked.get("terms") is not None:
+        fitted = model.outputs[0].predictive.posterior.terms.terms
+        own["terms"] = named(model.schema, fitted[: int(model.asked["terms"])])
     estimator = made(**model.asked | own)
     estimator.model_ = model
     estimator.n_features_in_ = len(model.schema.columns)

@@ -89,7 +89,7 @@ class Features(ABC):
     def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> Self:
         """The inverse, every value checked; there are no more than `most` features."""
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        return cls(**{name: words[name] for name in names})
+        return cls(**{name: _frozen(words[name]) for name in names})
 
     # effects
 
@@ -284,6 +284,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(v) for v in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, which can be compared and hashed."""
+    return tuple(_frozen(v) for v in value) if isinstance(value, list) else value
 
 
 def at_most(value: Any, most: int) -> int:

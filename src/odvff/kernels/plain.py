@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,12 @@ SMOOTHNESSES = (0.5, 1.5, 2.5)
 
 
 class Kernel(ABC):
-    """A covariance function, written over the functions that NumPy and JAX share (`odvff.support.arrays.namespace`)."""
+    """A covariance function, written over the functions that NumPy and JAX share (`odvff.support.arrays.namespace`).
+
+    A frozen dataclass; `learned` are the names of its positive numbers that are found from data.
+    """
+
+    learned: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def covariance(self, X: Array, Z: Array) -> Array:
@@ -50,19 +55,19 @@ class Kernel(ABC):
         """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
         return None
 
-    # training: logarithms of its numbers, and the way back
+    # training: the logarithms of `learned` numbers, and the way back
 
     def logs(self) -> Any:
         """A tree of the logarithms that training changes."""
-        raise KernelError(f"{type(self).__name__} says nothing of what training may change.")
+        return {name: _log(getattr(self, name)) for name in self.learned}
 
-    def template(self) -> "Kernel":
-        """The same without these numbers: equal templates are one computation."""
-        raise KernelError(f"{type(self).__name__} says nothing of what training may change.")
+    def template(self) -> Any:
+        """The same with these numbers 1: equal templates are one computation."""
+        return replace(self, **dict.fromkeys(self.learned, 1.0))  # type: ignore[type-var]
 
-    def with_logs(self, logs: Any) -> "Kernel":
+    def with_logs(self, logs: Any) -> Any:
         """The template with numbers."""
-        raise KernelError(f"{type(self).__name__} says nothing of what training may change.")
+        return replace(self, **{name: _exp(logs[name]) for name in self.learned})  # type: ignore[type-var]
 
     # what a file holds
 
@@ -73,7 +78,7 @@ class Kernel(ABC):
 
     def to_words(self) -> dict[str, Any]:
         """Plain values."""
-        return {name: float(value) for name, value in vars(self).items()}
+        return {field.name: float(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
     def from_words(cls, words: dict[str, Any], inner: Callable[[Any], "Kernel"]) -> "Kernel":
@@ -90,6 +95,8 @@ class Matern(Kernel):
     >>> Matern(smoothness=1.5, lengthscale=0.2, variance=2.0).covariance([[0.0]], [[0.0], [0.2]]).round(4)
     array([[2.    , 0.9667]])
     """
+
+    learned = ("lengthscale", "variance")
 
     smoothness: float = 1.5
     lengthscale: Any = 1.0
@@ -137,15 +144,6 @@ class Matern(Kernel):
     def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Matern":
         return Matern(self.smoothness, scales[0], variance)
 
-    def logs(self) -> dict[str, Any]:
-        return {"lengthscale": _log(self.lengthscale), "variance": _log(self.variance)}
-
-    def template(self) -> "Matern":
-        return Matern(self.smoothness)
-
-    def with_logs(self, logs: dict[str, Any]) -> "Matern":
-        return Matern(self.smoothness, _exp(logs["lengthscale"]), _exp(logs["variance"]))
-
     def point_sum(self, points: Array, weights: Array) -> MaternSum:
         return MaternSum.of(self, points, weights)
 
@@ -153,6 +151,8 @@ class Matern(Kernel):
 @dataclass(frozen=True)
 class Categorical(Kernel):
     """σ² if two rows have the same level, else 0: GPJax's `White` kernel on a column of level codes."""
+
+    learned = ("variance",)
 
     variance: Any = 1.0
 
@@ -172,15 +172,6 @@ class Categorical(Kernel):
 
     def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Categorical":
         return Categorical(variance)
-
-    def logs(self) -> dict[str, Any]:
-        return {"variance": _log(self.variance)}
-
-    def template(self) -> "Categorical":
-        return Categorical()
-
-    def with_logs(self, logs: dict[str, Any]) -> "Categorical":
-        return Categorical(_exp(logs["variance"]))
 
     def point_sum(self, points: Array, weights: Array) -> LevelSum:
         return LevelSum.of(self, points, weights)

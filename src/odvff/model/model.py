@@ -217,14 +217,16 @@ class Model:
         return effects
 
     def _name(self, part: Part) -> str:
+        if part.name:
+            return part.name
         columns = self.columns_of(part)
-        if isinstance(columns[0], Numeric) and part.columns[0] != self._starts()[columns[0].name]:
+        if isinstance(columns[0], Numeric) and part.columns[0] != self.schema.places()[columns[0].name]:
             return columns[0].missing_name
         return TIMES.join(column.name for column in columns)
 
     def _grid(self, name: str, part: Part) -> tuple[str, Any, Any]:
         """Kind, values and coded rows to show a part at."""
-        starts, columns = self._starts(), self.columns_of(part)
+        starts, columns = self.schema.places(), self.columns_of(part)
         if len(columns) == 1:
             column, place = columns[0], part.columns[0]
             if isinstance(column, Category):
@@ -251,7 +253,7 @@ class Model:
 
     def _at_rows(self, part: Part, table: Any) -> tuple[str, Any]:
         """Kind of a part, and the values that it has in a table."""
-        starts, columns = self._starts(), self.columns_of(part)
+        starts, columns = self.schema.places(), self.columns_of(part)
         names = list(self.schema.names)
         if len(columns) > 1:
             values = np.stack([table.numbers(names.index(c.name)) for c in columns], axis=1)
@@ -262,17 +264,9 @@ class Model:
         kind = "numeric" if part.columns[0] == starts[column.name] else "missing"
         return kind, table.numbers(i)
 
-    def _starts(self) -> dict[str, int]:
-        """The first coded column of every column."""
-        starts, start = {}, 0
-        for column in self.schema.columns:
-            starts[column.name] = start
-            start += column.width
-        return starts
-
     def _column(self, coded: int) -> Any:
         """The column that a coded one belongs to."""
-        starts = self._starts()
+        starts = self.schema.places()
         return next(c for c in self.schema.columns if starts[c.name] <= coded < starts[c.name] + c.width)
 
     def rows_of_summary(self, output: int = 0) -> list[dict[str, Any]]:

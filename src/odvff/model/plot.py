@@ -28,14 +28,15 @@ def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = No
     panels = figure.add_gridspec(n_rows, n_columns)
     flat = [effects[name] for name in order if effects[name].kind != "surface"]
     limits = (min(e.lower.min() for e in flat), max(e.upper.max() for e in flat)) if flat else None
-    columns = {c.name: c for c in model.schema.columns}
+    columns = {name: model.columns_of(part)[0] for _, name, part in model.parts(output)}
     for i, name in enumerate(order):
         place = panels[i // n_columns, i % n_columns]
         title = f"{name} ({100 * shares[name]:.0f} %)"
         if effects[name].kind == "surface":
             _surface(figure, place, effects[name], title, axes[name])
         else:
-            _curve(figure, place, effects[name], columns.get(name), title, limits)
+            column = None if effects[name].kind == "missing" else columns[name]
+            _curve(figure, place, effects[name], column, title, limits)
     return figure
 
 

@@ -41,6 +41,7 @@ class Part:
     kernel: Any
     columns: tuple[int, ...]
     features: Any
+    name: str = ""  # of the term, where the part is all of it
     shared: bool = False  # a pair whose columns have parts of their own
     pairs: tuple[tuple[int, int], ...] = ()  # of a column: the pairs that it is in, and whether it is their 0th or 1st
 
@@ -60,7 +61,8 @@ def parts_of(q: Posterior, width: int) -> list[Part]:
     parts = []
     for t, term in enumerate(q.terms):
         columns = tuple(range(width)) if term.columns is None else term.columns
-        parts += [Part(t, *part) for part in term.features.split(term.kernel, columns)]
+        split = term.features.split(term.kernel, columns)
+        parts += [Part(t, *part, term.name if part[2] is term.features else "") for part in split]
     alone = {part.columns[0]: p for p, part in enumerate(parts) if len(part.columns) == 1}
     for p, part in enumerate(parts):
         if part.features.is_pair and alone.keys() >= set(part.columns):

@@ -42,6 +42,7 @@ class Numeric:
     missing: bool  # were there missing values in training?
     counts: tuple[float, ...]  # of rows, in equal parts of the box
     whole_values: int = 0  # how many different values, if they are whole numbers and few
+    scaled: bool = True  # is the box coded as [0, 1]?
 
     @property
     def width(self) -> int:
@@ -49,9 +50,14 @@ class Numeric:
         return 2 if self.missing else 1
 
     @property
+    def origin(self) -> float:
+        """What is coded as 0."""
+        return self.low if self.scaled else 0.0
+
+    @property
     def size(self) -> float:
-        """Of the box, in the user's units."""
-        return self.high - self.low
+        """A coded 1, in the user's units."""
+        return self.high - self.low if self.scaled else 1.0
 
     @property
     def constant(self) -> bool:
@@ -66,10 +72,10 @@ class Numeric:
         """Coded columns, (N, width)."""
         gone = np.isnan(values)
         coded = np.empty((len(values), self.width))
-        np.subtract(values, self.low, out=coded[:, 0])
+        np.subtract(values, self.origin, out=coded[:, 0])
         coded[:, 0] /= self.size
         if gone.any():
-            coded[gone, 0] = (self.middle - self.low) / self.size if self.missing else FAR
+            coded[gone, 0] = (self.middle - self.origin) / self.size if self.missing else FAR
         if self.missing:
             coded[:, 1] = np.where(gone, 0.0, 1.0)
         return coded
@@ -187,8 +193,7 @@ def from_words(words: Any) -> Column:
         low, high, least, most, middle = (number(words[k]) for k in ("low", "high", "least", "most", "middle"))
         if not (low < high and least <= most and low <= middle <= high):
             raise ValueError("the box or the range is empty")
-        return Numeric(
-            name, low, high, least, most, middle, words["missing"] is True, counts, int(words["whole_values"])
-        )
+        whole_values, scaled = int(words["whole_values"]), words.get("scaled") is not False
+        return Numeric(name, low, high, least, most, middle, words["missing"] is True, counts, whole_values, scaled)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FileError(f"a column in the file is damaged: {error!r}.") from error

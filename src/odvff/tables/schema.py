@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from odvff.tables.columns import (
     to_words,
 )
 from odvff.tables.table import LABEL, NUMBER, TEXT, Table
+from odvff.terms import Term
 
 SAMPLE_ROWS = 50_000
 MOST_LEVELS = 10_000
@@ -95,6 +97,24 @@ class Schema:
         design = Design(tuple(numeric), tuple(levels), structure)
         self._check_effect_names(design)
         return design
+
+    def design_of(self, terms: tuple[Term, ...]) -> Design:
+        """These terms over coded columns, with what is missing in the columns that they read, and the intercept."""
+        read = {column for term in terms for column in term.columns or ()}
+        places = self.places()
+        levels = [
+            LevelsPart(places[c.name] + 1, c.missing_name, 2)
+            for c in self.columns
+            if isinstance(c, Numeric) and c.missing and places[c.name] in read
+        ]
+        if self.intercept:
+            levels.append(LevelsPart(self.width - 1, self._intercept_name, 1))
+        return Design((), tuple(levels), own=terms)
+
+    def places(self) -> dict[str, int]:
+        """The first coded column of every column."""
+        ends = accumulate(column.width for column in self.columns)
+        return {column.name: end - column.width for column, end in zip(self.columns, ends, strict=True)}
 
     def _check_effect_names(self, design: Design) -> None:
         """Effects are known by their names: no column may be called as the effect of another."""

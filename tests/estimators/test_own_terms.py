@@ -1,0 +1,167 @@
+"""Terms that users give: over columns by name, in their units, with effects, intervals, a report and a file."""
+
+from dataclasses import dataclass
+
+import gpjax as gpx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import odvff
+from odvff import (
+    Fourier,
+    InducingPoints,
+    InputError,
+    Kronecker,
+    Matern,
+    ODVFFClassifier,
+    ODVFFRegressor,
+    Separable,
+    Term,
+)
+from odvff.kernels import Kernel
+from odvff.model.evaluation import Evaluator
+from odvff.report import render
+from odvff.support.arrays import namespace
+from tests.features.test_foreign import Legendre
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """A kernel of a researcher: all functions a cos ωx + b sin ωx of one frequency."""
+
+    learned = ("variance",)
+
+    frequency: float
+    variance: float = 1.0
+
+    def covariance(self, X, Z):
+        return self.variance * namespace(X, Z, self.variance).cos(self.frequency * (X - Z.T))
+
+    def variances(self, X):
+        return self.variance * np.ones(len(X))
+
+
+def table(n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "dose": rng.uniform(-20, 80, n),
+            "age": rng.uniform(20, 90, n),
+            "kind": pd.Categorical(rng.choice(["a", "b"], n)),
+        }
+    )
+    frame.loc[:30, "age"] = np.nan
+    y = 10 + 3 * np.sin(frame.dose / 15) + 0.05 * frame.age.fillna(60) + (frame.kind == "b")
+    return frame, (y + 0.3 * rng.standard_normal(n)).to_numpy()
+
+
+def own():
+    return [
+        Term(Matern(1.5, 20.0), Legendre(14, (-20.0, 80.0)), "dose"),
+        Term(Matern(2.5, 40.0), Fourier(4, (20.0, 90.0)), ["age"]),
+        Term(odvff.Categorical(), odvff.Levels(2), ["kind"], "the kind"),
+    ]
+
+
+def test_features_from_outside_are_effects_with_intervals_a_report_and_a_file(tmp_path):
+    X, y = table()
+    model = ODVFFRegressor(terms=own()).fit(X, y)
+    assert set(model.effects()) == {"dose", "age", "the kind", "age is missing"}
+    new, seen = table(300, seed=1)
+    interval = model.predict_interval(new)
+    assert 0.9 < np.mean((interval[:, 0] < seen) & (seen < interval[:, 1])) < 0.99
+    assert np.sqrt(np.mean((model.predict(new) - seen) ** 2)) < 0.34
+    effects = model.effects(new)
+    total = model.intercept_ + sum(effect.mean for effect in effects.values())
+    assert np.allclose(total, model.predict(new))
+    assert effects["dose"].values.max() > 60  # in its own units
+    lengthscale = {row["term"]: row["lengthscales"] for row in model.model_.rows_of_summary()}["dose"]["dose"]
+    assert 3 < lengthscale < 500
+    evaluator = Evaluator(model.model_)
+    evaluator.add(new, seen)
+    assert "the kind" in render(model.model_, evaluator.result())
+    assert model.sample_y(new.iloc[:5], 3).shape == (5, 3)
+    model.save(tmp_path / "m")
+    with pytest.raises(odvff.FileError, match=r"has the features 'legendre'.*load\(path, known=\[…\]\)"):
+        odvff.load(tmp_path / "m")
+    again = odvff.load(tmp_path / "m", known=[Legendre])
+    assert np.array_equal(again.predict(new, return_std=True), model.predict(new, return_std=True))
+    assert [term.columns for term in again.terms] == [("dose",), ("age",), ("kind",)]
+    assert np.allclose(clone(again).fit(X, y).predict(new), model.predict(new), atol=0.01)
+
+
+def test_fixed_terms_are_what_columns_would_have_called_for():
+    """The same features given as terms in units, and made from columns, are one model."""
+    X, y = table()
+    low, high = X.dose.min(), X.dose.max()
+    given = ODVFFRegressor(terms=[Term(Matern(), Fourier(6, (low, high)), "dose")]).fit(X[["dose"]], y)
+    made = ODVFFRegressor(n_harmonics=6, n_inducing=0).fit(X[["dose"]], y)
+    assert np.allclose(given.predict(X[["dose"]]), made.predict(X[["dose"]]), atol=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
+def test_inducing_points_of_any_kernel_beside_fourier_features():
+    """The paper's mixed model: a periodic kernel on points, and a Matérn one by statistics."""
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(0, 30, (300, 1)), axis=0)
+    y = np.sin(2 * np.pi * X[:, 0] / 3) + 0.1 * X[:, 0] + 0.1 * rng.standard_normal(300)
+    season = Term(
+        gpx.kernels.Periodic(period=3.0, active_dims=[0]), InducingPoints(np.linspace(0, 3, 12)[:, None]), ["x0"]
+    )
+    trend = Term(Matern(2.5, 20.0), Fourier(3, (0.0, 30.0)), ["x0"], "trend")
+    model = ODVFFRegressor(terms=[Term(season.kernel, season.features, ["x0"], "season"), trend], max_iter=60).fit(X, y)
+    effects = model.effects(X)
+    assert np.std(effects["season"].mean) > 0.5
+    assert np.corrcoef(effects["trend"].mean, X[:, 0])[0, 1] > 0.98
+    assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.13
+
+
+def test_a_kernel_from_outside_has_effects_and_a_file(tmp_path):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"t": rng.uniform(0, 10, 200)})
+    y = np.cos(2.0 * X.t) + 0.1 * rng.standard_normal(200)
+    terms = [Term(Cosine(2.0), InducingPoints([[0.0], [0.7]]), "t")]
+    model = ODVFFRegressor(terms=terms).fit(X, y)
+    assert np.abs(model.predict(X) - np.cos(2.0 * X.t)).max() < 0.1
+    assert set(model.effects()) == {"t"}
+    model.save(tmp_path / "m")
+    with pytest.raises(odvff.FileError, match="has the kernel 'cosine'"):
+        odvff.load(tmp_path / "m")
+    again = odvff.load(tmp_path / "m", known=[Cosine])
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert str(again.summary()) == str(model.summary())
+
+
+def test_pairs_and_classes_and_parts():
+    X, y = table()
+    pair = Term(
+        Separable((Matern(1.5, 20.0), Matern(1.5, 30.0))),
+        Kronecker((Fourier(3, (-20.0, 80.0)), Fourier(3, (20.0, 90.0)))),
+        ["dose", "age"],
+    )
+    classes = ODVFFClassifier(terms=[pair]).fit(X, y > np.median(y))
+    assert set(classes.effects(X)) == {"dose × age", "age is missing"}
+    assert classes.score(X, y > np.median(y)) > 0.85
+    parts = ODVFFRegressor(terms=own()[1:2]).partial_fit(X.iloc[:250], y[:250]).partial_fit(X.iloc[250:], y[250:])
+    at_once = ODVFFRegressor(terms=own()[1:2], n_inducing=0).fit(X, y)
+    there = X.iloc[40:]  # what stands in for missing values is that of the first part
+    assert np.allclose(parts.predict(there), at_once.predict(there), atol=0.05)
+
+
+def test_what_cannot_be_is_named():
+    X, y = table(60)
+    for terms, message in (
+        (3, "terms must be a list of `odvff.Term`, got 3"),
+        ([], "terms must be a list"),
+        ([Term(Matern(), Fourier(2, (0, 1)))], "says no `columns`; give their names"),
+        ([Term(Matern(), Fourier(2, (0, 1)), "weight")], "terms names 'weight', which is no column"),
+        (own()[:1] * 2, "two terms are called 'dose'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            ODVFFRegressor(terms=terms).fit(X, y)
+    with pytest.raises(InputError, match="terms are for method 'odvff' or 'vff'"):
+        ODVFFRegressor(method="svgp", terms=own()).fit(X, y)
+    with pytest.raises(InputError, match="names its columns, dose, and these rows have no names"):
+        odvff.Posterior(own()[:1]).mean(np.zeros((1, 1)))
