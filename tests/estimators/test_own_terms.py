@@ -153,9 +153,9 @@ def test_pairs_and_classes_and_parts():
 def test_what_cannot_be_is_named():
     X, y = table(60)
     for terms, message in (
-        (3, "terms must be a list of `odvff.Term`, got 3"),
+        (3, "terms must be a list of odvff.Term, got 3"),
         ([], "terms must be a list"),
-        ([Term(Matern(), Fourier(2, (0, 1)))], "says no `columns`; give their names"),
+        ([Term(Matern(), Fourier(2, (0, 1)))], "says no columns; give their names"),
         ([Term(Matern(), Fourier(2, (0, 1)), "weight")], "terms names 'weight', which is no column"),
         (own()[:1] * 2, "two terms are called 'dose'"),
     ):

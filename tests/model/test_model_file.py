@@ -201,7 +201,7 @@ def test_forged_arrays_are_refused(tmp_path, content, damage):
         (("outputs", 0, "scale"), -1.0, "a scale in it is not positive"),
         (("outputs", 0, "terms", 0, "columns"), [99], "reads a column that is not there"),
         (("outputs", 0, "terms", 0, "columns"), [1, 1], "a term in it reads a column twice"),
-        (("outputs", 0, "terms", 0, "columns"), [1], "two terms in it read the same columns"),
+        (("outputs", 0, "terms", 0, "name"), "c", "two terms are called 'c'"),
         (("schema", "columns", 0, "high"), -5.0, "the box or the range is empty"),
         (("outputs",), [], "it has no output"),
         (("method",), "magic", "it was made by an unknown method: 'magic', 'collapsed', 'additive'"),

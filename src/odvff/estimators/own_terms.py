@@ -17,11 +17,11 @@ def check_terms(value: Any, name: str) -> None:
     if not isinstance(value, list | tuple) or not value or not all(isinstance(term, Term) for term in value):
         raise InputError(
             Argument(name),
-            f" must be a list of `odvff.Term`, got {value!r}; leave it out for effects by column.",
+            f" must be a list of odvff.Term, got {value!r}; leave it out for effects by column.",
         )
     silent = next((term for term in value if term.columns is None), None)
     if silent is not None:
-        raise InputError(Argument(name), f" holds the term {silent.name!r}, which says no `columns`; give their names.")
+        raise InputError(Argument(name), f" holds the term {silent.name!r}, which says no columns; give their names.")
 
 
 def in_own_units(schema: Schema, terms: Any) -> Schema:
