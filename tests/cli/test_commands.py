@@ -358,8 +358,8 @@ def test_a_full_disk(folder, tmp_path, monkeypatch):
 
 
 def test_progress_in_plain_lines(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("odvff.cli.terminal.PATIENCE", 0.0)
-    monkeypatch.setattr("odvff.cli.terminal.LINES_EVERY", 0.0)
+    monkeypatch.setattr("odvff.support.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("odvff.support.progress.LINES_EVERY", 0.0)
     lines = run("fit", folder / "t.parquet", "-t", "y", "-x", "id,kind", "-m", tmp_path / "m.odvff").stderr
     for words in ("reading: ", "adding up: ", "fitting: ", "objective", "measuring: ", "choosing harmonics"):
         assert words in lines
@@ -369,10 +369,9 @@ def test_progress_in_plain_lines(folder, tmp_path, monkeypatch):
 
 
 def test_bars_show_rate_objective_and_time_left():
-    from odvff.cli.terminal import _Pace, in_words
-    from odvff.support.progress import Step
+    from odvff.support.progress import Pace, Step, in_words
 
-    pace = _Pace()
+    pace = Pace()
     assert pace.of(Step("adding up", 0, 100))[0]
     time.sleep(0.25)
     new, rate, left = pace.of(Step("adding up", 50, 100, objective=-12.5))

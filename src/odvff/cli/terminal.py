@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from odvff.cli.failures import as_option, shown
-from odvff.support.progress import Progress, Step, silent
-
-PATIENCE, LINES_EVERY = 2.0, 2.0  # seconds before anything is shown, and between two plain lines
+from odvff.support import progress
+from odvff.support.progress import Lines, Pace, Progress, Step, in_words, silent
 
 
 class Terminal:
@@ -56,58 +55,14 @@ class Terminal:
                 with _Bars() as bars:
                     yield bars
             else:
-                yield _Lines()
-
-
-class _Pace:
-    """Done and to do in a stage, and how fast it goes."""
-
-    def __init__(self) -> None:
-        self._stage, self._began, self._first = "", time.monotonic(), 0
-
-    def of(self, step: Step) -> tuple[bool, float | None, float | None]:
-        """Is this a new stage; how much a second; and how many seconds are left?"""
-        new = step.stage != self._stage
-        if new:
-            self._stage, self._began, self._first = step.stage, time.monotonic(), step.done
-        seconds, done = time.monotonic() - self._began, step.done - self._first
-        if seconds < 0.2 or done <= 0:
-            return new, None, None
-        left = None if step.total is None else max(step.total - step.done, 0) * seconds / done
-        return new, done / seconds, left
-
-
-def in_words(step: Step, rate: float | None, left: float | None) -> str:
-    """A step as one line."""
-    parts = [f"{step.done:,}" + (f" of {step.total:,}" if step.total else "") + f" {step.unit}"] if step.done else []
-    if rate is not None and step.unit == "rows":
-        parts.append(f"{rate:,.0f} rows/s")
-    if step.objective is not None:
-        parts.append(f"objective {step.objective:,.2f}")
-    if left is not None:
-        parts.append(f"{left:.0f} s left")
-    return f"{step.stage}: {', '.join(parts)}" if parts else f"{step.stage} …"
-
-
-class _Lines:
-    """Plain lines, a few seconds apart."""
-
-    def __init__(self) -> None:
-        self._pace, self._last = _Pace(), time.monotonic() + PATIENCE - LINES_EVERY
-
-    def __call__(self, step: Step) -> None:
-        _, rate, left = self._pace.of(step)
-        now = time.monotonic()
-        if now - self._last >= LINES_EVERY:
-            self._last = now
-            print(in_words(step, rate, left), file=sys.stderr, flush=True)
+                yield Lines()
 
 
 class _Bars:
     """A bar that appears once the work has taken a while, and vanishes with it."""
 
     def __init__(self) -> None:
-        self._pace, self._began = _Pace(), time.monotonic()
+        self._pace, self._began = Pace(), time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
@@ -120,7 +75,7 @@ class _Bars:
 
     def __call__(self, step: Step) -> None:
         new, rate, left = self._pace.of(step)
-        if self._bar is None and time.monotonic() - self._began < PATIENCE:
+        if self._bar is None and time.monotonic() - self._began < progress.PATIENCE:
             return
         if self._bar is None:
             self._start()

@@ -1,8 +1,6 @@
 """What the regressor and the classifier share: input, fitting by name, effects, summary and files."""
 
 import os
-import sys
-import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -11,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from odvff.design import Design
 from odvff.errors import Argument, FitWarning, InputError
@@ -28,11 +26,11 @@ from odvff.posterior.effects import centre_of
 from odvff.rows import MemoryRows, merged
 from odvff.support.checks import gathered, whole
 from odvff.support.journal import NO_JOURNAL, Journal
-from odvff.support.progress import Progress, Step, silent
+from odvff.support.progress import Lines, Progress, Step, silent
 from odvff.support.run import Run
 from odvff.support.threads import one_blas_thread
 from odvff.support.words import plain
-from odvff.tables import Schema, Table, TableSource, as_table, learn_schema
+from odvff.tables import MemorySource, Schema, Table, TableSource, as_table, learn_schema
 from odvff.tables.source import EncodedRows
 from odvff.tables.table import is_frame
 
@@ -49,6 +47,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     model_: Model
     _labels: bool  # is y one, or a number?
+    _targets: Callable[[Any], Any]  # y as labels or numbers, checked
 
     # input
 
@@ -72,6 +71,19 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         if hasattr(self, "feature_names_in_"):
             check_names(self.model_.schema.names, table.names)
 
+    def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any | None]:
+        """The table, targets and weights, without rows of weight zero."""
+        if y is None:
+            raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        self._check_arguments()
+        return self._weighted(*self._with_targets(self._table(X, reset=reset), y), sample_weight)
+
+    def _with_targets(self, table: Table, y: Any) -> tuple[Table, Any]:
+        """The table, and y as numbers or labels, one for each row."""
+        y = self._targets(y)
+        check_consistent_length(np.empty((table.n_rows, 1)), y)
+        return table, y
+
     def _weighted(self, table: Table, y: Any, sample_weight: Any) -> tuple[Table, Any, Any | None]:
         """Rows, targets and weights without rows of weight zero; no weights if all are 1."""
         if sample_weight is None:
@@ -89,6 +101,12 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         return table, y, None if (weights == 1).all() else weights
 
     # fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X and their targets y; weights count how often a row is there."""
+        name = name_of(y)
+        rows = self._checked(X, y, sample_weight, reset=True)
+        return self._fit_and_say(MemorySource(*rows, self._seed(), name), self._progress())
 
     def fit_source(self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL) -> Self:
         """Learn from files, chunk by chunk (`odvff.tables.FileSource`): the same fit as to their rows in memory.
@@ -284,7 +302,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         self.n_features_in_ = len(self.feature_names_in_)
 
     def _progress(self) -> Progress:
-        return _Lines() if self.verbose else silent
+        return Lines() if self.verbose else silent
 
     # what was learned
 
@@ -308,6 +326,12 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         model = self._model()
         intercepts = [model.intercept(i) for i in range(len(model.outputs))]
         return intercepts[0] if len(intercepts) == 1 else np.array(intercepts)
+
+    def log_predictive_density(self, X: Any, y: Any) -> Any:
+        """log p(y) at every row, in the units of y (of labels log P(y)): how well the model foresaw it."""
+        model, table = self._seen(X)
+        table, y = self._with_targets(table, y)
+        return model.log_density(table, model.task.coded(y))
 
     def effects(self, X: Any = None, *, label: Any = None) -> dict[str, Effect]:
         """What each term adds to the prediction, by name: mean, standard deviation and 95 % band, centred.
@@ -374,26 +398,6 @@ def say(notes: Iterable[FitWarning], stacklevel: int) -> None:
     heard = {str(note): note for note in (note.renamed(ENGINE) for note in notes)}
     for note in heard.values():
         warnings.warn(note, stacklevel=stacklevel)
-
-
-class _Lines:
-    """Progress as a line on standard error, every second or two."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-
-    def __call__(self, step: Step) -> None:
-        now = time.monotonic()
-        if now - self._last > 1.5:
-            self._last = now
-            print(line_of(step), file=sys.stderr, flush=True)
-
-
-def line_of(step: Step) -> str:
-    """A step in words."""
-    of = "" if step.total is None else f" of {step.total:,}"
-    bound = "" if step.objective is None else f", bound {step.objective:.6g}"
-    return f"{step.stage}: {step.done:,}{of} {step.unit}{bound}"
 
 
 def _check_mean_weight(mean: float) -> None:

@@ -1,20 +1,19 @@
 """ODVFFClassifier: probabilities of classes from any table, averaged over the posterior."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_consistent_length
 
 from odvff.errors import InputError
-from odvff.estimators.base import TableEstimator, name_of
-from odvff.estimators.parameters import about, described
+from odvff.estimators.base import TableEstimator
+from odvff.estimators.parameters import argument, described
 from odvff.likelihoods import Likelihood, choices_in_words
 from odvff.likelihoods.units import PLAIN
 from odvff.model.task import Labels, log_of
 from odvff.support.run import Run
-from odvff.tables import MemorySource, TableSource
+from odvff.tables import TableSource
 from odvff.tables.targets import labels_of, plain
 
 MOST_CLASSES = 200
@@ -50,22 +49,11 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     array(['low', 'high'], dtype='<U4')
     """
 
-    likelihood: str | Likelihood = field(
-        default="probit",
-        metadata=about(f"{choices_in_words(labels=True)}, or an `odvff.likelihoods.Likelihood` of labels."),
+    likelihood: str | Likelihood = argument(
+        "probit", f"{choices_in_words(labels=True)}, or an `odvff.likelihoods.Likelihood` of labels."
     )
     _labels = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFClassifier":
-        """Learn from the rows of X and their labels y; weights count how often a row is there."""
-        if y is None:
-            raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        self._check_arguments()
-        table, name = self._table(X, reset=True), name_of(y)
-        y = labels_of(y)
-        check_consistent_length(np.empty((table.n_rows, 1)), y)
-        table, y, weights = self._weighted(table, y, sample_weight)
-        return self._fit_and_say(MemorySource(table, y, weights, self._seed(), name), self._progress())
+    _targets = staticmethod(labels_of)
 
     def _fit(self, source: TableSource, run: Run) -> None:
         classes: list[Any] = []
@@ -122,15 +110,3 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         model, table = self._seen(X)
         mean, variance = model.latent(table, model.output_of(label))
         return mean, np.sqrt(variance)
-
-    def log_predictive_density(self, X: Any, y: Any) -> Any:
-        """log P(y) at every row: how well the model foresaw it."""
-        model, table = self._seen(X)
-        y = labels_of(y)
-        check_consistent_length(np.empty((table.n_rows, 1)), y)
-        return model.log_density(table, model.task.coded(y))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

@@ -25,9 +25,9 @@ from odvff.tables.schema import listed_columns
 Check = Callable[[Any, str], object]  # raises an InputError about a value with this name
 
 
-def about(words: str, check: Check = lambda value, name: None) -> dict[str, Any]:
-    """What there is to know of an argument."""
-    return {"words": words, "check": check}
+def argument(default: Any, words: str, check: Check = lambda value, name: None) -> Any:
+    """The field of an argument: its default, its words and its check."""
+    return field(default=default, metadata={"words": words, "check": check})
 
 
 def a_name(value: Any, name: str) -> None:
@@ -73,104 +73,69 @@ def a_seed(value: Any, name: str) -> None:
 class Parameters:
     """What both estimators are asked for; a classifier has likelihoods of its own."""
 
-    method: str = field(
-        default="odvff",
-        metadata=about(
-            '"odvff" (Fourier features, and inducing points for the mean where they pay), "vff" (without points), or '
-            'for comparison "odvgp" and "svgp" (inducing points) and, for Gaussian noise, "sgpr" and "exact".',
-            a_name,
-        ),
+    method: str = argument(
+        "odvff",
+        '"odvff" (Fourier features, and inducing points for the mean where they pay), "vff" (without points), or '
+        'for comparison "odvgp" and "svgp" (inducing points) and, for Gaussian noise, "sgpr" and "exact".',
+        a_name,
     )
-    structure: str = field(
-        default="additive",
-        metadata=about('"additive", or "separable" for one joint effect of up to three numeric columns.', a_structure),
+    structure: str = argument(
+        "additive", '"additive", or "separable" for one joint effect of up to three numeric columns.', a_structure
     )
-    smoothness: float = field(
-        default=1.5,
-        metadata=about("of the Matérn kernels, 0.5, 1.5 or 2.5.", lambda value, name: Matern(value)),
+    smoothness: float = argument(1.5, "of the Matérn kernels, 0.5, 1.5 or 2.5.", lambda value, name: Matern(value))
+    n_harmonics: int | str = argument(
+        "auto",
+        'of every column, or "auto" for as many as the data call for.',
+        number_or_auto(1, "10 is a good start, or 'auto'"),
     )
-    n_harmonics: int | str = field(
-        default="auto",
-        metadata=about(
-            'of every column, or "auto" for as many as the data call for.',
-            number_or_auto(1, "10 is a good start, or 'auto'"),
-        ),
+    n_inducing: int | str = argument(
+        "auto",
+        'inducing points, or "auto" for those that pay; without Gaussian noise it takes stochastic inference to have '
+        "any.",
+        number_or_auto(0, "or 'auto', which takes as many as pay"),
     )
-    n_inducing: int | str = field(
-        default="auto",
-        metadata=about(
-            'inducing points, or "auto" for those that pay; without Gaussian noise it takes stochastic inference to '
-            "have any.",
-            number_or_auto(0, "or 'auto', which takes as many as pay"),
-        ),
+    completion: bool = argument(
+        True, "complete the Fourier basis, so that effects need not be periodic at the ends.", true_or_false
     )
-    completion: bool = field(
-        default=True,
-        metadata=about(
-            "complete the Fourier basis, so that effects need not be periodic at the ends.",
-            true_or_false,
-        ),
+    inference: str = argument(
+        "auto",
+        '"collapsed" (Gaussian noise; statistics in one pass), "sites" (other likelihoods; a few passes over the '
+        'rows), "stochastic" (minibatches), or "auto".',
+        a_name,
     )
-    inference: str = field(
-        default="auto",
-        metadata=about(
-            '"collapsed" (Gaussian noise; statistics in one pass), "sites" (other likelihoods; a few passes over the '
-            'rows), "stochastic" (minibatches), or "auto".',
-            a_name,
-        ),
+    likelihood: str | Likelihood = argument(
+        "gaussian", f"{choices_in_words(labels=False)}, or an `odvff.likelihoods.Likelihood`."
     )
-    likelihood: str | Likelihood = field(
-        default="gaussian",
-        metadata=about(f"{choices_in_words(labels=False)}, or an `odvff.likelihoods.Likelihood`."),
+    batch_size: int = argument(
+        500, "rows of a minibatch, in stochastic inference.", partial(whole, at_least=1, remedy="500 is usual")
     )
-    batch_size: int = field(
-        default=500,
-        metadata=about(
-            "rows of a minibatch, in stochastic inference.",
-            lambda value, name: whole(value, name, at_least=1, remedy="500 is usual"),
-        ),
+    max_iter: int | None = argument(
+        None, "of iterations, rounds of sites or stochastic steps; None for 200, 100 or 8000.", limit
     )
-    max_iter: int | None = field(
-        default=None,
-        metadata=about("of iterations, rounds of sites or stochastic steps; None for 200, 100 or 8000.", limit),
+    learning_rate: float = argument(
+        0.01, "of hyper-parameters, in stochastic inference.", partial(positive, remedy="0.01 is usual")
     )
-    learning_rate: float = field(
-        default=0.01,
-        metadata=about(
-            "of hyper-parameters, in stochastic inference.",
-            lambda value, name: positive(value, name, "0.01 is usual"),
-        ),
+    natural_step: float = argument(0.1, "of natural gradients, up to 1, in stochastic inference.", share_of_a_step)
+    categorical: Any = argument(
+        "auto",
+        '"auto" (by type), or a list of columns that are to be taken as categories besides.',
+        lambda value, name: listed_columns(value),
     )
-    natural_step: float = field(
-        default=0.1,
-        metadata=about("of natural gradients, up to 1, in stochastic inference.", share_of_a_step),
+    interactions: Any = argument(
+        "auto",
+        'pairs of numeric columns that have a joint effect besides their own: "auto" looks for those that pay (not '
+        'with minibatches, inducing points or structure="separable"), a number for up to so many, 0 for none, or a '
+        'list of pairs such as [("width", "height")].',
+        check_pairs,
     )
-    categorical: Any = field(
-        default="auto",
-        metadata=about(
-            '"auto" (by type), or a list of columns that are to be taken as categories besides.',
-            lambda value, name: listed_columns(value),
-        ),
+    terms: Any = argument(
+        None,
+        "a list of `odvff.Term` to have as effects instead of one for each column, with kernels, features and columns "
+        "(by name, in their units) as you like; None for those that the columns call for.",
+        check_terms,
     )
-    interactions: Any = field(
-        default="auto",
-        metadata=about(
-            'pairs of numeric columns that have a joint effect besides their own: "auto" looks for those that pay (not '
-            'with minibatches, inducing points or structure="separable"), a number for up to so many, 0 for none, or a '
-            'list of pairs such as [("width", "height")].',
-            check_pairs,
-        ),
-    )
-    terms: Any = field(
-        default=None,
-        metadata=about(
-            "a list of `odvff.Term` to have as effects instead of one for each column, with kernels, features and "
-            "columns (by name, in their units) as you like; None for those that the columns call for.",
-            check_terms,
-        ),
-    )
-    random_state: Any = field(default=None, metadata=about("of samples of rows and minibatches.", a_seed))
-    verbose: int = field(default=0, metadata=about("print progress on standard error."))
+    random_state: Any = argument(None, "of samples of rows and minibatches.", a_seed)
+    verbose: int = argument(0, "print progress on standard error.")
 
     def _checks(self) -> list[Callable[[], object]]:
         """Of every argument by itself."""

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length
 
 from odvff.errors import Argument, FitWarning, InputError
-from odvff.estimators.base import TableEstimator, name_of, say, seed_of
+from odvff.estimators.base import TableEstimator, say, seed_of
 from odvff.estimators.parameters import described
 from odvff.estimators.parts import Parts
 from odvff.inference import fit_collapsed
@@ -60,13 +59,8 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     """
 
     _labels = False
+    _targets = staticmethod(numbers_of)
     _parts: Parts
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
-        """Learn from the rows of X and their targets y; weights count how often a row is there."""
-        name = name_of(y)
-        table, y, weights = self._checked(X, y, sample_weight, reset=True)
-        return self._fit_and_say(MemorySource(table, y, weights, self._seed(), name), self._progress())
 
     def _fit(self, source: TableSource, run: Run) -> None:
         likelihood = self._likelihood()
@@ -91,16 +85,6 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         _, y, weights = rows.everything()
         units = likelihood.units(moments_of(y, weights), lambda: (y, weights))
         return rows.with_targets(units.standardised(y)), units  # type: ignore[union-attr]
-
-    def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any]:
-        """The table, targets and weights, without rows of weight zero."""
-        if y is None:
-            raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        self._check_arguments()
-        table = self._table(X, reset=reset)
-        y = numbers_of(y)
-        check_consistent_length(np.empty((table.n_rows, 1)), y)
-        return self._weighted(table, y, sample_weight)
 
     # in parts
 
@@ -206,13 +190,9 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     def predict_cdf(self, X: Any, y: Any) -> Any:
         """P(Y ≤ y) at every row: the probability integral transform, uniform if the model is right."""
-        model, table, y = self._seen_with_targets(X, y)
+        model, table = self._seen(X)
+        table, y = self._with_targets(table, y)
         return model.outputs[0].predictive.cdf(y, model.latent(table))
-
-    def log_predictive_density(self, X: Any, y: Any) -> Any:
-        """log p(y) at every row, in the units of y: how well the model foresaw it."""
-        model, table, y = self._seen_with_targets(X, y)
-        return model.log_density(table, y)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
         """Draws of y at the rows of X, (N, n_samples), joint in f.
@@ -223,14 +203,3 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(seed_of(random_state))
         f = model.samples(table, n_samples, int(rng.integers(2**31)))
         return model.outputs[0].predictive.draw(f, rng).T
-
-    def _seen_with_targets(self, X: Any, y: Any) -> tuple[Model, Table, Any]:
-        model, table = self._seen(X)
-        y = numbers_of(y)
-        check_consistent_length(np.empty((table.n_rows, 1)), y)
-        return model, table, y
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
