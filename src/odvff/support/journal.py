@@ -9,7 +9,7 @@ import json
 import shutil
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from odvff.errors import FileError
 from odvff.support import storage
@@ -19,51 +19,33 @@ OWN = (".safetensors", ".part")  # how our files end
 EVERY = 5.0  # seconds between two entries of a stage that goes on
 
 
-class Journal(Protocol):
-    """Where stages keep what they have reached, and find it again."""
+class Journal:
+    """Where stages keep what they have reached, and find it again. This one keeps nothing."""
 
     def read(self, stage: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Arrays and words of the last entry of a stage, if there is one."""
-        ...
-
-    def write(self, stage: str, arrays: dict[str, Any], words: dict[str, Any]) -> None: ...
-
-    def due(self) -> bool:
-        """Is it time for another entry? True once in a few seconds."""
-        ...
-
-    def within(self, name: str) -> "Journal":
-        """The part of the journal that belongs to one of several like things."""
-        ...
-
-    def path(self, stage: str) -> Path | None:
-        """A file of its own for a stage that knows how to write one."""
-        ...
-
-
-class NoJournal:
-    """Keeps nothing."""
-
-    def read(self, stage: str) -> None:
         return None
 
     def write(self, stage: str, arrays: dict[str, Any], words: dict[str, Any]) -> None:
-        pass
+        """Make an entry, whole or not at all."""
 
     def due(self) -> bool:
+        """Is it time for another entry? True once in a few seconds."""
         return False
 
-    def within(self, name: str) -> "NoJournal":
+    def within(self, name: str) -> "Journal":
+        """The part of the journal that belongs to one of several like things."""
         return self
 
-    def path(self, stage: str) -> None:
+    def path(self, stage: str) -> Path | None:
+        """A file of its own for a stage that knows how to write one."""
         return None
 
 
-NO_JOURNAL = NoJournal()
+NO_JOURNAL = Journal()
 
 
-class FolderJournal:
+class FolderJournal(Journal):
     """Keeps entries as files in a folder, which is made with the first one."""
 
     def __init__(self, folder: Path, fingerprint: dict[str, Any], every: float = EVERY):
