@@ -24,25 +24,22 @@ class ByGPJax(Likelihood):
         return cls()
 
     def expected_log_density(self, y: Array, mean: Array, variance: Array) -> Array:
-        from odvff.likelihoods import compiled
-
-        return compiled.evaluate(compiled.expected_log, self.in_gpjax(), y, mean, variance)
+        return self._compiled("expected_log", y, mean, variance)
 
     def derivatives(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-        from odvff.likelihoods import compiled
-
-        return compiled.evaluate(compiled.derivatives, self.in_gpjax(), y, mean, variance)  # type: ignore[no-any-return]
+        return self._compiled("derivatives", y, mean, variance)  # type: ignore[no-any-return]
 
     def log_predictive_density(self, y: Array, mean: Array, variance: Array) -> Array:
-        from odvff.likelihoods import compiled
-
-        return compiled.evaluate(compiled.log_expected, self.in_gpjax(), y, mean, variance)
+        return self._compiled("log_expected", y, mean, variance)
 
     def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        first, second = self._compiled("moments", mean, variance)
+        return first, second
+
+    def _compiled(self, function: str, *rows: Array) -> Any:
         from odvff.likelihoods import compiled
 
-        first, second = compiled.evaluate(compiled.moments, self.in_gpjax(), mean, variance)
-        return first, second
+        return compiled.evaluate(getattr(compiled, function), self.in_gpjax(), *rows)
 
     def adjustable(self) -> Adjustable:
         from odvff.likelihoods.compiled import CompiledAdjustable

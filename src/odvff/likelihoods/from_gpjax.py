@@ -67,22 +67,14 @@ class FromGPJax(ByGPJax):
         return super().pseudo_target(y) if same is None else same.pseudo_target(y)
 
     def expected_log_density(self, y: Array, mean: Array, variance: Array) -> Array:
-        noise: GaussianNoise | None = self._plain_noise()
-        if noise is not None:
-            return noise.expected_log_density(y, mean, variance)
-        return super().expected_log_density(y, mean, variance)
+        return self._by().expected_log_density(y, mean, variance)
 
     def log_predictive_density(self, y: Array, mean: Array, variance: Array) -> Array:
-        noise: GaussianNoise | None = self._plain_noise()
-        if noise is not None:
-            return noise.log_predictive_density(y, mean, variance)
-        return super().log_predictive_density(y, mean, variance)
+        return self._by().log_predictive_density(y, mean, variance)
 
     def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        noise: GaussianNoise | None = self._plain_noise()
-        if noise is not None:
-            return noise.moments(mean, variance)
-        return super().moments(mean, variance)
+        first, second = self._by().moments(mean, variance)
+        return first, second
 
     def parameters(self) -> dict[str, float]:
         raise InputError(
@@ -102,8 +94,8 @@ class FromGPJax(ByGPJax):
         return np.asarray(self.module.noise_statistics(jnp.asarray(mean), jnp.asarray(variance)).variance)
 
     @in_double_precision
-    def _plain_noise(self) -> GaussianNoise | None:
-        """Plain Gaussian noise, whose closed forms are ours."""
+    def _by(self) -> Any:
+        """Who answers: of plain Gaussian noise the closed forms that are ours, else what is compiled."""
         import gpjax.likelihoods as gl
 
         if self.n_processes == 2:
@@ -111,4 +103,4 @@ class FromGPJax(ByGPJax):
                 f"{self.name} has a second process for its noise; fit it with odvff.inference.sites.fit_sites and "
                 "`noise_terms`."
             )
-        return GaussianNoise(parameter(self.module.obs_stddev) ** 2) if type(self.module) is gl.Gaussian else None
+        return self.ours() if type(self.module) is gl.Gaussian else super()
