@@ -132,38 +132,33 @@ def _levels(term: Shown, effect: Effect, what: str, scale: tuple[float, float]) 
     if n > SORTED_LEVELS:
         shown_levels = f"{n} levels" if n <= MOST_LEVELS else f"The {MOST_LEVELS} strongest of {n:,} levels"
         summary += f" {shown_levels}, from the highest to the lowest."
-    figure = _points(names, effect, order, shares, what, scale)
+    data, made = _points(names, effect, order, shares, what, scale)
     rows = [
         (name, percent(share), *cells[1:])
         for name, share, cells in zip(names, shares, _table(names, effect, order), strict=True)
     ]
     head = ("level", "rows", "effect", "lower", "upper")
-    return Figure(term.name, summary, figure["data"], figure["layout"], head, rows, figure["layout"]["height"])
+    return Figure(term.name, summary, data, made, head, rows)
 
 
 def _missing(terms: list[Shown], what: str, scale: tuple[float, float]) -> Figure:
     effects = [t.effect for t in terms if t.effect is not None]
-    together = Effect(
-        "Missing values",
-        "missing",
-        [],
-        np.concatenate([e.mean for e in effects]),
-        np.concatenate([e.std for e in effects]),
-    )
+    mean, std = (np.concatenate(part) for part in zip(*((e.mean, e.std) for e in effects), strict=True))
+    together = Effect("Missing values", "missing", [], mean, std)
     names = [t.columns[0].name for t in terms]
     order = np.arange(len(names))
-    figure = _points(names, together, order, None, what, scale)
+    data, made = _points(names, together, order, None, what, scale)
     summary = (
         f"What is added where a value is missing, in {count(len(names), 'column')}, on top of the effect at the median."
     )
     rows = _table(names, together, order)
     head = ("column", "effect", "lower", "upper")
-    return Figure("Missing values", summary, figure["data"], figure["layout"], head, rows, figure["layout"]["height"])
+    return Figure("Missing values", summary, data, made, head, rows)
 
 
 def _points(
     names: list[str], effect: Effect, order: Any, shares: Any, what: str, scale: tuple[float, float]
-) -> dict[str, Any]:
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Points with error bars, one below the other; on the right how many rows there are of each."""
     n = len(names)
     height = max(280, 70 + ROW_HEIGHT * n)
@@ -225,7 +220,7 @@ def _points(
             }
         )
         made["xaxis2"] = axis(domain=[0.86, 1.0], showticklabels=False, ticks="", showgrid=False, rangemode="tozero")
-    return {"data": data, "layout": made}
+    return data, made
 
 
 def _surface(term: Shown, effect: Effect, what: str) -> Figure:
@@ -279,7 +274,7 @@ def _surface(term: Shown, effect: Effect, what: str) -> Figure:
         for k, c in enumerate(cells)
     ]
     head = (names[0], names[1], "effect", "lower", "upper")
-    return Figure(term.name, summary, data, made, head, rows, 440, ("mean", "std"), wide=True)
+    return Figure(term.name, summary, data, made, head, rows, ("mean", "std"), wide=True)
 
 
 def _table(names: list[str], effect: Effect, at: Any) -> list[tuple[str, ...]]:

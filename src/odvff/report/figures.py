@@ -27,9 +27,12 @@ class Figure:
     layout: dict[str, Any]
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
-    height: int = 280
     views: tuple[str, ...] = ()  # names of traces of which one is shown at a time
     wide: bool = False  # takes the whole width of the page
+
+    @property
+    def height(self) -> int:
+        return int(self.layout["height"])
 
 
 def plain(values: Any) -> list[Any]:

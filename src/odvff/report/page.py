@@ -22,7 +22,7 @@ import odvff
 from odvff.errors import InputError
 from odvff.model.model import Model
 from odvff.model.quality import Evaluation
-from odvff.model.summary import summarise
+from odvff.model.summary import COLUMNS, summarise
 from odvff.report import words
 from odvff.report.effect_figures import Shown, beside, common_range, figures_of, shown
 from odvff.report.figures import Figure
@@ -274,11 +274,10 @@ def _learned(model: Model) -> str:
         "<p>Lengthscales are in units of their columns: how far one must go for the effect to change by much. The "
         "prior standard deviation says how strong an effect may be.</p>"
     )
-    head = ("term", "features", "lengthscale", "prior std", "share")
     for i, output in enumerate(model.outputs):
         rows = [_learned_row(row) for row in sorted(model.rows_of_summary(i), key=lambda row: -row["share"])]
         name = "Terms" if output.label is None or len(model.outputs) == 1 else f"Terms of class {label(output.label)}"
-        table = _table(head, rows, name)
+        table = _table(COLUMNS, rows, name)
         several = len(model.outputs) > 1
         text += f"<details{' open' * (i == 0)}><summary>{escape(name)}</summary>{table}</details>" if several else table
     summary = summarise(model)

@@ -57,7 +57,7 @@ def _calibration(evaluation: Evaluation) -> Figure:
         f"Furthest off at {percent(levels[worst], 0)}: {percent(observed[worst])} of rows were within."
     )
     rows = [(percent(level, 0), percent(share)) for level, share in evaluation.calibration]
-    return Figure("Calibration of intervals", summary, data, made, ("promised", "found"), rows, 300)
+    return Figure("Calibration of intervals", summary, data, made, ("promised", "found"), rows)
 
 
 def _shape_in_words(shares: Any, low: float, high: float) -> str:
@@ -106,7 +106,7 @@ def _transforms(evaluation: Evaluation) -> Figure:
         for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
     ]
     summary = f"{shape} Flat within the shaded range is ideal."
-    return Figure("Probability transforms", summary, data, made, ("part of the distribution", "rows"), rows, 300)
+    return Figure("Probability transforms", summary, data, made, ("part of the distribution", "rows"), rows)
 
 
 def _residuals(evaluation: Evaluation) -> Figure:
@@ -147,7 +147,7 @@ def _residuals(evaluation: Evaluation) -> Figure:
         summary += f" A sample of {len(points):,} rows."
     rows = [tuple(number(v) for v in row) for row in bands]
     head = ("predicted", "5 %", "25 %", "median", "75 %", "95 %")
-    return Figure("Residuals against predictions", summary, data, made, head, rows, 360, wide=True)
+    return Figure("Residuals against predictions", summary, data, made, head, rows, wide=True)
 
 
 def _reliability(one: Reliability) -> Figure:
@@ -214,25 +214,20 @@ def _confusion(evaluation: Evaluation) -> Figure:
     summary = "Rows by what they were (down) and what they were taken for (across); right ones on the diagonal."
     if off.max():
         summary += f" Most often {words[i]} was taken for {words[j]} ({off[i, j]:,} rows)."
-    return Figure("Confusion", summary, data, made, ("observed", *words), rows, height, wide=len(counts) > 5)
+    return Figure("Confusion", summary, data, made, ("observed", *words), rows, wide=len(counts) > 5)
 
 
 def training_figures(model: Model) -> list[Figure]:
     """The bound at every iteration."""
     if all(len(o.history) < 2 for o in model.outputs):
         return []
-    series = [list(enumerate(o.history, 1)) for o in model.outputs]
-    return [_training(model, "Bound on the evidence", "bound, nats", series)]
-
-
-def _training(model: Model, title: str, what: str, series: list[list[tuple[int, float]]]) -> Figure:
+    several = len(model.outputs) > 1
     data: list[dict[str, Any]] = []
     rows: list[tuple[str, ...]] = []
-    for i, (output, points) in enumerate(zip(model.outputs, series, strict=True)):
-        if not points:
-            continue
-        kept = np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int))
-        steps, values = np.array(points, dtype=np.float64)[kept].T
+    for i, output in enumerate(o for o in model.outputs if o.history):
+        values = np.array(output.history)
+        kept = np.unique(np.linspace(0, len(values) - 1, MOST_POINTS).round().astype(int))
+        steps, values = kept + 1.0, values[kept]
         name = "" if output.label is None else label(output.label, 60)
         data.append(
             line(
@@ -245,14 +240,13 @@ def _training(model: Model, title: str, what: str, series: list[list[tuple[int, 
             )
         )
         some = np.unique(np.linspace(0, len(steps) - 1, 8).round().astype(int))
-        whose = [name] if len(model.outputs) > 1 else []
-        rows += [(*whose, f"{steps[k]:,.0f}", number(values[k], 6)) for k in some]
-    made = layout(260, xaxis=axis(title="iteration", showgrid=False), yaxis=axis(title=what))
-    several = len(model.outputs) > 1
+        rows += [(*([name] * several), f"{steps[k]:,.0f}", number(values[k], 6)) for k in some]
+    made = layout(260, xaxis=axis(title="iteration", showgrid=False), yaxis=axis(title="bound, nats"))
+    summary = "Higher is better, and level at the end is what one wants."
     if several:
         made |= {"showlegend": True, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}}
-    ideal = "higher is better, and level at the end is what one wants."
-    first, last = (number(series[0][i][1], 5) for i in (0, -1)) if series[0] else ("", "")
-    summary = ideal.capitalize() if several else f"From {first} to {last}: {ideal}"
-    head = (*(["class"] if several else []), "iteration", what)
-    return Figure(title, summary, data, made, head, rows, 260, wide=True)
+    else:
+        first, last = (number(model.outputs[0].history[i], 5) for i in (0, -1))
+        summary = f"From {first} to {last}: {summary[0].lower()}{summary[1:]}"
+    head = (*["class"] * several, "iteration", "bound, nats")
+    return [Figure("Bound on the evidence", summary, data, made, head, rows, wide=True)]
