@@ -110,19 +110,19 @@ def fit_sites(
     rows = _Data(chunks)
     likelihood = as_likelihood(likelihood)
     _check_processes(likelihood, len(originals))
-    model = likelihood.adjustable()
     latents = [_Latent(t, rows, centred=i > 0) for i, t in enumerate(originals)]
+    rounds = _Rounds(latents, likelihood.adjustable(), rows)
     message = f"the limit of {max_rounds} rounds"
     with one_blas_thread():
         scale = rows.variance if train and rescale and likelihood.same_scale else None
         starts = [latents[0].start(0.0, scale)] + [latent.start(np.log(rows.variance / 2)) for latent in latents[1:]]
-        guess = _Guess(tuple(starts), model.start)
+        guess = _Guess(tuple(starts), rounds.model.start)
         kept = _read(journal, guess)
         if kept is None:
-            elbo, fresh = _round(latents, model, rows, guess)
+            elbo, fresh = rounds.fresh(guess)
             # the prior may be far from the rows (counts of a thousand): take the first sites near them
-            there = model.first_guess(guess.likelihood, fresh.sample)
-            near, fresh = _round(latents, model, rows, guess, there)
+            there = rounds.model.first_guess(guess.likelihood, fresh.sample)
+            near, fresh = rounds.fresh(guess, there)
             if not np.isfinite(near):
                 raise NumericalError(
                     "the expected log-likelihood is not finite; the likelihood may not suit y (counts for Poisson, 0 "
@@ -131,13 +131,13 @@ def fit_sites(
             now = _Reached(guess, [elbo if np.isfinite(elbo) else -np.inf], 1.0, "")
         else:
             now = kept
-            fresh = _round(latents, model, rows, now.guess)[1]
+            fresh = rounds.fresh(now.guess)[1]
         try:
             while len(now.history) <= max_rounds and not now.ended:
                 # sites of the prior say little about kernels: let q settle first, and the noise
                 learn = train and len(now.history) > WARM_UP
-                new = _next(latents, model, now.guess, fresh, now.step, kernels=learn, likelihood=train)
-                elbo, new_fresh = _round(latents, model, rows, new)
+                new = rounds.next(now.guess, fresh, now.step, kernels=learn, likelihood=train)
+                elbo, new_fresh = rounds.fresh(new)
                 gain = elbo - now.history[-1]
                 if not gain > -1e-9 * rows.weight:  # also if it is NaN
                     now.step /= 2
@@ -164,7 +164,7 @@ def fit_sites(
     posteriors = [lat.posterior(own, g) for lat, own, g in zip(latents, originals, now.guess.latents, strict=True)]
     return SiteFit(
         posteriors[0],
-        model.at(now.guess.likelihood),
+        rounds.model.at(now.guess.likelihood),
         now.history[-1],
         tuple(now.history),
         message == "converged",
@@ -340,82 +340,72 @@ class _Latent:
         return Posterior(own.with_kernels(self.terms_at(guess.parameters)), guess.q.mean, guess.q.inverse_root.T)
 
 
-def _next(
-    latents: list[_Latent],
-    model: Adjustable,
-    now: _Guess,
-    fresh: _Fresh,
-    step: float,
-    *,
-    kernels: bool,
-    likelihood: bool,
-) -> _Guess:
-    """The guess after a round; what is trained is said by the last two."""
-    flat = now.likelihood
-    if likelihood:
-        flat = flat + step * (model.improve(flat, fresh.sample) - flat)
-    processes = zip(latents, now.latents, fresh.sites, strict=True)
-    return _Guess(tuple(latent.next(guess, sites, step, kernels) for latent, guess, sites in processes), flat)
+There = Callable[[Any, Any], tuple[Any, Any]]  # mean and variance of f at targets, given the variance of its prior
 
 
-def _round(
-    latents: list[_Latent],
-    model: Adjustable,
-    rows: _Data,
-    now: _Guess,
-    there: Callable[[Any, Any], tuple[Any, Any]] | None = None,
-) -> tuple[float, _Fresh]:
-    """One pass over the rows: the ELBO of a guess, and the statistics of the sites at its marginals (with the first
-    process as if it were `there`, for the very first sites).
+@dataclass(frozen=True)
+class _Rounds:
+    """What all rounds work with: processes, the likelihood, and the rows."""
 
-    Blocks of rows are done side by side and added in their order, so that the same rows give the same bits.
-    """
-    terms = [latent.terms_at(guess.parameters) for latent, guess in zip(latents, now.latents, strict=True)]
-    factors = [t.Kuu().factor() for t in terms]
-    moments = [np.zeros((C.size + 2,) * 2) for C in factors]
-    kept = [rows.no_rows() for _ in latents]
-    total, sample = 0.0, []
-    one = partial(_block, terms, factors, model, now, there)
-    for value, marginals, own_moments, own_kept in side_by_side(one, rows.blocks()):
-        total += value
-        sample.append(marginals)
-        for i in range(len(latents)):
-            moments[i] += own_moments[i]
-            if own_kept[i] is not None:
-                kept[i] = kept[i] + own_kept[i]
-    sites = tuple(Statistics(m, C.size, rows.n_rows, k) for m, C, k in zip(moments, factors, kept, strict=True))
-    joined = tuple(np.concatenate(part, axis=-1) for part in zip(*sample, strict=True))
-    return float(total - sum(_kl(guess.q) for guess in now.latents)), _Fresh(sites, joined)
+    latents: list[_Latent]
+    model: Adjustable
+    rows: _Data
 
+    def next(self, now: _Guess, fresh: _Fresh, step: float, *, kernels: bool, likelihood: bool) -> _Guess:
+        """The guess after a round; what is trained is said by the last two."""
+        flat = now.likelihood
+        if likelihood:
+            flat = flat + step * (self.model.improve(flat, fresh.sample) - flat)
+        processes = zip(self.latents, now.latents, fresh.sites, strict=True)
+        return _Guess(tuple(latent.next(guess, sites, step, kernels) for latent, guess, sites in processes), flat)
 
-def _block(
-    terms: list[Sum],
-    factors: list[Any],
-    model: Adjustable,
-    now: _Guess,
-    there: Callable[[Any, Any], tuple[Any, Any]] | None,
-    block: tuple[Any, Any, Any, Any],
-) -> tuple[float, tuple[Any, ...], list[Any], list[Rows | None]]:
-    """What a few thousand rows add: to the ELBO, to the sample of marginals, to the sites in and outside the box.
+    def fresh(self, now: _Guess, there: There | None = None) -> tuple[float, _Fresh]:
+        """One pass over the rows: the ELBO of a guess, and the statistics of the sites at its marginals (with the first
+        process as if it were `there`, for the very first sites).
 
-    Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved. A
-    guess that overshoots may give values that are not finite; they are not used, and no cause for a warning.
-    """
-    x, y, weights, chosen = block
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        marginals = [_marginals(t, C, guess, x) for t, C, guess in zip(terms, factors, now.latents, strict=True)]
-        means, variances = (np.stack(part) for part in zip(*marginals, strict=True))
-        if there is not None:
-            means[0], variances[0] = there(y, variances[0])
-        value, a, b = model.expectations(now.likelihood, y, weights, means, variances)
-        w = np.where(np.abs(b) > 1e-12, -2 * b, 1e-12)
-        pull = w * means + a  # w ỹ
-        moments, kept = [], []
-        for i, (t, C) in enumerate(zip(terms, factors, strict=True)):
-            out = outside(t, x)
-            kept.append(Rows(x[out], (pull[i] / w[i])[out, None], w[i, out]) if out.any() else None)
-            moments.append(_moments(t, C, x[~out], w[i, ~out], pull[i, ~out]))
-    return value, (y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]), moments, kept
+        Blocks of rows are done side by side and added in their order, so that the same rows give the same bits.
+        """
+        terms = [latent.terms_at(guess.parameters) for latent, guess in zip(self.latents, now.latents, strict=True)]
+        factors = [t.Kuu().factor() for t in terms]
+        moments = [np.zeros((C.size + 2,) * 2) for C in factors]
+        kept = [self.rows.no_rows() for _ in factors]
+        total, sample = 0.0, []
+        one = partial(self._block, terms, factors, now, there)
+        for value, marginals, own_moments, own_kept in side_by_side(one, self.rows.blocks()):
+            total += value
+            sample.append(marginals)
+            for i, out in enumerate(own_kept):
+                moments[i] += own_moments[i]
+                if out is not None:
+                    kept[i] = kept[i] + out
+        n = self.rows.n_rows
+        sites = tuple(Statistics(m, C.size, n, k) for m, C, k in zip(moments, factors, kept, strict=True))
+        joined = tuple(np.concatenate(part, axis=-1) for part in zip(*sample, strict=True))
+        return float(total - sum(_kl(guess.q) for guess in now.latents)), _Fresh(sites, joined)
+
+    def _block(
+        self, terms: list[Sum], factors: list[Any], now: _Guess, there: There | None, block: tuple[Any, Any, Any, Any]
+    ) -> tuple[float, tuple[Any, ...], list[Any], list[Rows | None]]:
+        """What a few thousand rows add: to the ELBO, to the sample of marginals, to the sites in and outside the box.
+
+        Where the likelihood is not log-concave a site's precision is negative; it is kept so, or the fixed point moved.
+        A guess that overshoots may give values that are not finite; they are not used, and no cause for a warning.
+        """
+        x, y, weights, chosen = block
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            marginals = [_marginals(t, C, guess, x) for t, C, guess in zip(terms, factors, now.latents, strict=True)]
+            means, variances = (np.stack(part) for part in zip(*marginals, strict=True))
+            if there is not None:
+                means[0], variances[0] = there(y, variances[0])
+            value, a, b = self.model.expectations(now.likelihood, y, weights, means, variances)
+            w = np.where(np.abs(b) > 1e-12, -2 * b, 1e-12)
+            pull = w * means + a  # w ỹ
+            moments, kept = [], []
+            for i, (t, C) in enumerate(zip(terms, factors, strict=True)):
+                out = outside(t, x)
+                kept.append(Rows(x[out], (pull[i] / w[i])[out, None], w[i, out]) if out.any() else None)
+                moments.append(_moments(t, C, x[~out], w[i, ~out], pull[i, ~out]))
+        return value, (y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]), moments, kept
 
 
 def _marginals(terms: Sum, C: Any, guess: _LatentGuess, x: Any) -> tuple[Any, Any]:
