@@ -122,42 +122,34 @@ def _effects(model: Model, table: Table) -> dict[str, Any]:
 def _writer(output: Path | None) -> Iterator[Callable[[pa.Table], None]]:
     """Writes tables one after the other: to a file that appears when all is done, or to standard output."""
     if output is None:
-        with _Sink(".csv", pa.PythonFile(sys.stdout.buffer, mode="w")) as written:
-            yield written
+        with ExitStack() as stack:
+            yield _writing(".csv", pa.PythonFile(sys.stdout.buffer, mode="w"), stack)
         sys.stdout.buffer.flush()  # not closed: it is not ours
         return
     with replacing(output) as temporary:
         try:
-            with pa.OSFile(temporary, "wb") as sink, _Sink(output.suffix.lower(), sink) as written:
-                yield written
+            with pa.OSFile(temporary, "wb") as sink, ExitStack() as stack:
+                yield _writing(output.suffix.lower(), sink, stack)
         except pa.ArrowInvalid as error:
             raise FileError(f"{output} cannot be written: {error}.") from error
 
 
-class _Sink:
-    """A table in one of the formats, written part by part."""
+def _writing(suffix: str, sink: Any, stack: ExitStack) -> Callable[[pa.Table], None]:
+    """Writes tables in one of the formats; the first says what columns there are."""
+    writers: list[Any] = []
 
-    def __init__(self, suffix: str, sink: Any):
-        self._suffix, self._sink = suffix, sink
-        self._writer: Any = None
+    def write(table: pa.Table) -> None:
+        if not writers:
+            writers.append(stack.enter_context(_opened(suffix, sink, table.schema)))
+        writers[0].write_table(table)
 
-    def __enter__(self) -> Callable[[pa.Table], None]:
-        return self._write
+    return write
 
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
 
-    def _write(self, table: pa.Table) -> None:
-        if self._writer is None:
-            self._writer = self._opened(table.schema)
-        self._writer.write_table(table)
-
-    def _opened(self, schema: pa.Schema) -> Any:
-        if self._suffix == ".parquet":
-            return pa.parquet.ParquetWriter(self._sink, schema)
-        if self._suffix in (".csv", ".tsv"):
-            delimiter = "\t" if self._suffix == ".tsv" else ","
-            options = pa.csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-            return pa.csv.CSVWriter(self._sink, schema, write_options=options)
-        return pa.ipc.new_file(self._sink, schema)
+def _opened(suffix: str, sink: Any, schema: pa.Schema) -> Any:
+    if suffix == ".parquet":
+        return pa.parquet.ParquetWriter(sink, schema)
+    if suffix in (".csv", ".tsv"):
+        options = pa.csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
+        return pa.csv.CSVWriter(sink, schema, write_options=options)
+    return pa.ipc.new_file(sink, schema)
