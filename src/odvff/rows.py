@@ -9,7 +9,6 @@ from odvff.support.checks import matrix, vector
 
 Chunk = tuple[Any, Any, Any]  # X, y and weights or None
 CHUNK_ROWS = 2**17
-SAMPLE_ROWS = 40_000  # the most that a fit asks a sample to have, and what a source that is read once keeps for it
 
 
 class RowSource(Protocol):

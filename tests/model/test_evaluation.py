@@ -10,7 +10,7 @@ from sklearn import metrics as sk
 
 from odvff import FileError, InputError, ODVFFClassifier, ODVFFRegressor
 from odvff.model import metrics
-from odvff.model.evaluation import BLOCK_ROWS, LEVELS, PIT_BINS, SAMPLE_ROWS, Evaluation, Evaluator
+from odvff.model.evaluation import BLOCK_ROWS, LEVELS, PIT_BINS, SHOWN_RESIDUALS, Evaluation, Evaluator
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the fit stopped before it converged"),
@@ -145,7 +145,7 @@ def test_memory_is_bounded_and_the_sample_does_not_depend_on_chunks(rows):
     times = (BLOCK_ROWS + 2000) // N
     X, y = pd.concat([X] * times, ignore_index=True), np.tile(y, times)
     one, other = evaluate(model, X, y), evaluate(model, X, y, [17, 3000, 5003])
-    assert len(one.residuals) == SAMPLE_ROWS
+    assert len(one.residuals) == SHOWN_RESIDUALS
     same(one, other)
 
 

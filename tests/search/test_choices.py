@@ -7,6 +7,7 @@ import pytest
 
 from odvff import Categorical, Fourier, GaussianNoise, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
+from odvff.policy import DEFAULT
 from odvff.search.harmonics import choose_harmonics
 from odvff.search.points import add_inducing, gain_of_a_sample, greedy_points, kmeans_points
 from odvff.statistics import collect
@@ -34,10 +35,10 @@ def test_limits_are_kept_and_said():
     X = rng.uniform(0, 1, (1000, 2))
     y = np.sin(100 * X[:, 0]) + 0.05 * rng.standard_normal(1000)
     terms = [Term(Matern(0.5), Fourier(5, (0, 1)), [0], "fast")]
-    chosen = choose_harmonics(terms, X, y, max_harmonics=20)
+    chosen = choose_harmonics(terms, X, y, policy=replace(DEFAULT, most_harmonics=20))
     assert chosen.terms.terms[0].features.n_harmonics == 20
     assert "fast would need more than the limit allows" in chosen.report
-    few = choose_harmonics(terms, X, y, max_features=50)
+    few = choose_harmonics(terms, X, y, policy=replace(DEFAULT, column_features=50))
     assert few.terms.Kuu().size <= 50
     assert "fast would need more" in few.report
     pair = Separable((Matern(0.5), Matern(0.5))), Kronecker((Fourier(1, (0, 1)), Fourier(1, (0, 1))))
@@ -86,7 +87,9 @@ def test_statistics_of_all_rows_are_those_of_the_choice(frequency, error, monkey
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (5000, 1))
     y = np.sin(frequency * X[:, 0]) + 0.1 * rng.standard_normal(5000)
-    chosen = choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, max_harmonics=40)
+    chosen = choose_harmonics(
+        [Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, policy=replace(DEFAULT, most_harmonics=40)
+    )
     assert (chosen.terms.Kuu().size < passes[-1]) == (error > 0)
     again = collect(chosen.terms, [(X, y)], engine="product")
     assert chosen.statistics is not None
@@ -98,7 +101,12 @@ def test_statistics_of_a_sample_are_not_those_of_all():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (50_001, 1))
     y = np.sin(200 * X[:, 0]) + 0.1 * rng.standard_normal(len(X))
-    assert choose_harmonics([Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, max_harmonics=40).statistics is None
+    assert (
+        choose_harmonics(
+            [Term(Matern(1.5), Fourier(5, (0, 1)), [0])], X, y, policy=replace(DEFAULT, most_harmonics=40)
+        ).statistics
+        is None
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])

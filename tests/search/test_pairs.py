@@ -1,5 +1,7 @@
 """Pairs of columns that act together: the quick look against dense Gaussians; what is found, refused and limited."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
@@ -7,7 +9,7 @@ from scipy.stats import multivariate_normal
 from odvff import InputError
 from odvff.design import Design, NumericPart
 from odvff.features.inverses import Multiple, Product
-from odvff.search import pairs as interactions
+from odvff.policy import DEFAULT
 from odvff.search.pairs import RATIOS, choose_pairs, quick_look
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -18,9 +20,9 @@ def term_of(pair, n_harmonics):
     return design.pair_term(pair, n_harmonics, 1.5, True)
 
 
-def chosen(X, r, most=3, **more):
+def chosen(X, r, most=3, weights=None):
     pairs = [(i, j) for i in range(X.shape[1]) for j in range(i)]
-    return choose_pairs([(j, i) for i, j in pairs], term_of, X, r, noise=float(np.var(r)), most=most, **more)
+    return choose_pairs([(j, i) for i, j in pairs], term_of, (X, r, weights), noise=float(np.var(r)), most=most)
 
 
 def test_a_quick_look_is_the_evidence_for_levels_of_the_cells():
@@ -28,7 +30,7 @@ def test_a_quick_look_is_the_evidence_for_levels_of_the_cells():
     X, r = rng.integers(0, 3, (60, 3)) / 2, rng.normal(size=60)
     weights, noise = rng.integers(1, 4, 60).astype(float), 0.7
     rows = np.repeat(np.arange(60), weights.astype(int))  # a weight counts how often a row is there
-    for (i, j), gain in zip(PAIRS, quick_look(PAIRS, X, r, weights, noise), strict=True):
+    for (i, j), gain in zip(PAIRS, quick_look(PAIRS, (X, r, weights), noise), strict=True):
         same = (X[rows][:, None, [i, j]] == X[rows][:, [i, j]]).all(axis=2)
         without = multivariate_normal(cov=noise * np.eye(len(rows))).logpdf(r[rows])
         gains = [
@@ -38,13 +40,13 @@ def test_a_quick_look_is_the_evidence_for_levels_of_the_cells():
         assert gain == pytest.approx(max(gains), rel=1e-9)
 
 
-def test_a_look_at_some_rows_stands_for_all(monkeypatch):
+def test_a_look_at_some_rows_stands_for_all():
     rng = np.random.default_rng(1)
     X = rng.uniform(0, 1, (4000, 3))
     r = np.sin(6 * X[:, 0] * X[:, 1]) + rng.normal(size=4000)
-    everything = quick_look(PAIRS, X, r, np.ones(4000), 1.0)
-    monkeypatch.setattr(interactions, "WORK", 1.0)
-    half = quick_look(PAIRS, X, r, np.ones(4000), 1.0)
+    rows = (X, r, np.ones(4000))
+    everything = quick_look(PAIRS, rows, 1.0)
+    half = quick_look(PAIRS, rows, 1.0, replace(DEFAULT, look_work=1.0))
     assert np.argmax(everything) == np.argmax(half) == 0
     assert half[0] == pytest.approx(everything[0], rel=0.3)
 
@@ -71,12 +73,14 @@ def test_noise_has_no_interactions():
 def test_pairs_that_are_asked_for_are_taken_whatever_they_bring():
     rng = np.random.default_rng(3)
     X = rng.uniform(0, 1, (200, 3))
-    found = choose_pairs([(0, 1), (1, 2)], term_of, X, rng.normal(size=200), noise=1.0)
+    found = choose_pairs([(0, 1), (1, 2)], term_of, (X, rng.normal(size=200), None), noise=1.0)
     assert {term.columns for term in found.terms} == {(0, 1), (1, 2)}
     X, pairs = rng.uniform(0, 1, (200, 6)), [(i, j) for j in range(6) for i in range(j)]
-    found = choose_pairs(pairs, term_of, X, rng.normal(size=200), noise=1.0, ladder=(12,))
+    found = choose_pairs(
+        pairs, term_of, (X, rng.normal(size=200), None), noise=1.0, policy=replace(DEFAULT, pair_ladder=(12,))
+    )
     assert {term.columns for term in found.terms} == set(pairs)
-    assert sum(term.Kuu().size for term in found.terms) <= interactions.MOST_FEATURES
+    assert sum(term.Kuu().size for term in found.terms) <= DEFAULT.pair_features
 
 
 def test_weights_count_rows():
@@ -102,16 +106,16 @@ def test_harmonics_follow_the_values_of_a_column_and_the_evidence():
     assert [f.n_harmonics for f in term.features.factors] == [12, 1]
 
 
-def test_features_are_limited(monkeypatch):
+def test_features_are_limited():
     """More pairs have fewer harmonics each, at first; then the strongest get what is left."""
     rng = np.random.default_rng(6)
     X = rng.uniform(0, 1, (2000, 4))
     r = sum((X[:, i] - 0.5) * (X[:, j] - 0.5) for i in range(4) for j in range(i)) + 0.05 * rng.normal(size=2000)
-    for features in (interactions.MOST_FEATURES, 400):
-        monkeypatch.setattr(interactions, "MOST_FEATURES", features)
+    for features in (DEFAULT.pair_features, 400):
+        policy = replace(DEFAULT, pair_features=features)
         for most in (6, None):
             pairs = [(i, j) for j in range(4) for i in range(j)]
-            found = choose_pairs(pairs, term_of, X, r, noise=0.01, most=most)
+            found = choose_pairs(pairs, term_of, (X, r, None), noise=0.01, most=most, policy=policy)
             assert {term.columns for term in found.terms} == set(pairs)
             assert sum(term.Kuu().size for term in found.terms) <= features
 
@@ -122,10 +126,10 @@ def test_more_pairs_than_features_are_refused():
     with pytest.raises(
         InputError, match="interactions asks for 66 joint effects, and a thousand features do for 44 of"
     ):
-        choose_pairs(pairs, term_of, X, X[:, 0], noise=1.0)
+        choose_pairs(pairs, term_of, (X, X[:, 0], None), noise=1.0)
     with pytest.raises(InputError, match="interactions asks for 45 joint effects"):
-        choose_pairs(pairs, term_of, X, X[:, 0], noise=1.0, most=45)
-    assert choose_pairs(pairs[:3], term_of, X, X[:, 0], noise=1.0, most=1000).terms == ()
+        choose_pairs(pairs, term_of, (X, X[:, 0], None), noise=1.0, most=45)
+    assert choose_pairs(pairs[:3], term_of, (X, X[:, 0], None), noise=1.0, most=1000).terms == ()
 
 
 def test_rare_values_are_seen_on_either_side():
@@ -135,18 +139,17 @@ def test_rare_values_are_seen_on_either_side():
     X[:, 1] = X[:, 1] < 0.1
     r = 3 * (X[:, 0] - 0.5) * X[:, 1] + 0.1 * rng.normal(size=3000)
     rare, mirrored = (
-        quick_look([(0, 1)], Z, r, np.ones(3000), 0.1)[0] for Z in (X, np.column_stack([X[:, 0], 1 - X[:, 1]]))
+        quick_look([(0, 1)], (Z, r, np.ones(3000)), 0.1)[0] for Z in (X, np.column_stack([X[:, 0], 1 - X[:, 1]]))
     )
     assert rare == pytest.approx(mirrored)
     assert rare > 100
     assert [term.columns for term in chosen(X, r).terms] == [(0, 1)]
 
 
-def test_rows_that_weigh_nothing_show_nothing(monkeypatch):
-    monkeypatch.setattr(interactions, "WORK", 1.0)
+def test_rows_that_weigh_nothing_show_nothing():
     weights = np.r_[np.zeros(2000), np.ones(10)]
     X = np.random.default_rng(8).uniform(0, 1, (2010, 3))
-    assert not quick_look(PAIRS, X, X[:, 0], weights, 1.0).any()
+    assert not quick_look(PAIRS, (X, X[:, 0], weights), 1.0, replace(DEFAULT, look_work=1.0)).any()
 
 
 def test_a_product_is_applied_factor_by_factor():

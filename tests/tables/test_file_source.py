@@ -1,5 +1,6 @@
 """Files as the rows of a fit: the same fit as in memory, rows held out by what they hold, missing targets."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from odvff import ODVFFClassifier, ODVFFRegressor
 from odvff.errors import InputError
-from odvff.rows import SAMPLE_ROWS
+from odvff.policy import DEFAULT
 from odvff.tables import FileSource, TableFiles
 from odvff.tables.csv_file import Reading
 from odvff.tables.file_source import ahead, row_hashes
@@ -70,16 +71,16 @@ def test_streamed_classes_are_those_of_memory(written):
 
 
 def test_samples_are_fair_and_always_the_same(written):
-    n = 2 * SAMPLE_ROWS + 17
+    n = 2 * DEFAULT.sample_rows + 17
     rng = np.random.default_rng(0)  # the seed of the source, too: its keys must be no one else's
     table = pa.table({"x": rng.uniform(0, 1, n), "y": rng.uniform(0, 1, n)})
     source = FileSource(written(table), "y")
-    (rows, y, _), (few, _, _) = source.sample(SAMPLE_ROWS), source.sample(1000)
-    assert rows.n_rows == len(y) == SAMPLE_ROWS
+    (rows, y, _), (few, _, _) = source.sample(DEFAULT.sample_rows), source.sample(1000)
+    assert rows.n_rows == len(y) == DEFAULT.sample_rows
     assert abs(rows.numbers(0).mean() - 0.5) < 0.01
     assert set(few.numbers(0)) <= set(rows.numbers(0))
     assert np.array_equal(source.sample(1000)[1], FileSource(written(table), "y").sample(1000)[1])
-    little = FileSource(written(table), "y", sample_rows=1000)
+    little = FileSource(written(table), "y", policy=replace(DEFAULT, sample_rows=1000))
     assert np.array_equal(source.sample(1000)[1], little.sample(1000)[1])
     with pytest.raises(InputError, match=r"this source keeps 1,000 rows for samples, and one of 1,001 was asked for"):
         little.sample(1001)
@@ -224,7 +225,7 @@ def test_a_column_has_one_part(written):
 
 
 def test_columns_may_have_any_name(written):
-    n = SAMPLE_ROWS + 10
+    n = DEFAULT.sample_rows + 10
     table = pa.table({" key ": np.arange(float(n)), "y": np.arange(float(n))})
     rows, y, _ = FileSource(written(table), "y").sample(100)
     assert rows.names == (" key ",)

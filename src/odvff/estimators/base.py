@@ -16,12 +16,14 @@ from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.own_terms import in_own_units, placed
 from odvff.estimators.pairs import check_possible, pairs_asked
 from odvff.estimators.parameters import Parameters
+from odvff.fitting import Named, Options
 from odvff.likelihoods import Likelihood, Units, likelihood_for
-from odvff.methods import Named, Options, check_method, fit_rows
+from odvff.methods import check_method, fit_rows
 from odvff.model.model import Effect, Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.summary import Summary, summarise
 from odvff.model.task import Task
+from odvff.policy import DEFAULT, Policy
 from odvff.posterior.effects import centre_of
 from odvff.rows import MemoryRows, merged
 from odvff.support.checks import gathered, whole
@@ -34,9 +36,6 @@ from odvff.tables import MemorySource, Schema, Table, TableSource, as_table, lea
 from odvff.tables.source import EncodedRows
 from odvff.tables.table import is_frame
 
-CENTRE_ROWS = MERGED_ROWS = 20_000
-POINTS = 100
-STEPS, ROUNDS, ITERATIONS = 8000, 100, 200
 MOST_WEIGHT = 1e6  # on average: repeated rows call for less and less noise, and Gram / noise runs out of digits
 MANY_FEATURES = 1000
 ENGINE = {"max_rounds": "max_iter"}  # what functions underneath call an argument of ours
@@ -48,6 +47,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     model_: Model
     _labels: bool  # is y one, or a number?
     _targets: Callable[[Any], Any]  # y as labels or numbers, checked
+    _policy: Policy = DEFAULT
 
     # input
 
@@ -148,7 +148,9 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def _options(self, inference: str, names: tuple[str, ...]) -> Options:
         """The arguments of the constructor, which have been checked, in the words of `odvff.methods`."""
         n_gamma, n_beta = self._points()
-        limit = self.max_iter or {"stochastic": STEPS, "sites": ROUNDS}.get(inference, ITERATIONS)
+        policy = self._policy
+        limits = {"stochastic": policy.most_steps, "sites": policy.most_rounds}
+        limit = self.max_iter or limits.get(inference, policy.most_iterations)
         return Options(
             smoothness=self.smoothness,
             n_harmonics=self.n_harmonics,
@@ -163,13 +165,14 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             max_iter=limit,
             interactions=pairs_asked(self.interactions, names, self.method, self.structure, inference),
             seed=self._seed(),
+            policy=policy,
         )
 
     def _points(self) -> tuple[int | str, int]:
         """Points for the mean and for the covariance: odvgp halves them, the others have but one kind."""
         n = self.n_inducing
         if isinstance(n, str) and n == "auto":
-            return "auto" if self.method == "odvff" else POINTS, POINTS
+            return "auto" if self.method == "odvff" else self._policy.n_points, self._policy.n_points
         least = 2 if self.method in ("odvgp", "svgp", "sgpr") else 0
         n = whole(n, "n_inducing", at_least=least, remedy="or 'auto', which takes as many as pay")
         if n and self.method in ("vff", "exact"):
@@ -188,7 +191,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def _merges(self, source: TableSource) -> bool:
         """Are the rows put in an order of their own, and equal ones merged? So in small tables, with weights taken."""
         weighted = self.method in ("odvff", "vff") and self.inference != "stochastic"
-        return weighted and source.n_rows <= MERGED_ROWS
+        return weighted and source.n_rows <= self._policy.merged_rows
 
     def _rows(
         self, schema: Schema, source: TableSource, target: Callable[[Any], Any] = np.asarray
@@ -211,7 +214,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         self._note_many_features(options, design, rows.n_rows, run)
         run = run.in_units(units.shift, units.scale)
         named = fit_rows(self.method, rows, design, options, likelihood=likelihood, run=run)
-        X, _, weights = rows.sample(CENTRE_ROWS)
+        X, _, weights = rows.sample(self._policy.centre_rows)
         return self._output(named, X, weights, units, label)
 
     def _design(self, schema: Schema) -> Design:
@@ -270,7 +273,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             look(y, weights)
             progress(Step("reading", n_rows, source.expected_rows))
 
-        schema = learn_schema(source, self.categorical, self._seed(), seen)
+        schema = learn_schema(source, self.categorical, self._seed(), seen, self._policy)
         if source.n_rows == 0:
             raise InputError("there are no rows to fit to.")
         _check_mean_weight(total / source.n_rows)

@@ -16,8 +16,6 @@ from odvff.support.run import Run
 from odvff.tables import TableSource
 from odvff.tables.targets import labels_of, plain
 
-MOST_CLASSES = 200
-
 
 @described
 @dataclass(eq=False, repr=False)
@@ -60,9 +58,9 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
         def look(y: Any, weights: Any | None) -> None:
             classes[:] = [np.unique(np.concatenate([*classes, y]))]
-            if len(classes[0]) > MOST_CLASSES:
+            if len(classes[0]) > (most := self._policy.most_classes):
                 raise InputError(
-                    f"y holds more than {MOST_CLASSES} classes, each of which takes a fit of its own; join rare ones, "
+                    f"y holds more than {most} classes, each of which takes a fit of its own; join rare ones, "
                     "or use regression if they are numbers."
                 )
 

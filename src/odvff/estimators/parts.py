@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from odvff.policy import Policy
 from odvff.rows import key_generator, smallest_keys
 from odvff.statistics import Statistics, collect
 from odvff.tables import MemorySource, Schema, Table
 from odvff.tables.source import EncodedRows
 from odvff.terms import Sum
-
-SAMPLE_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,7 @@ class Parts:
     shift: float  # of y, as it enters the statistics: near its mean, so that no digits are lost
     scale: float
     seed: int
+    policy: Policy
     statistics: Statistics | None = None
     n_rows: int = 0
     keys: Any = None
@@ -42,14 +42,14 @@ class Parts:
         rng = key_generator(self.seed)
         rng.bit_generator.advance(self.n_rows)  # type: ignore[attr-defined]
         keys = rng.random(len(y))
-        chosen = smallest_keys(keys, SAMPLE_ROWS)
+        chosen = smallest_keys(keys, self.policy.centre_rows)
         X, w = self.schema.encode(table.take(chosen)), np.ones(len(chosen)) if weights is None else weights[chosen]
         sample = (keys[chosen], X, w)
         if self.statistics is not None:
             statistics = self.statistics + statistics
             before = (self.keys, self.sample, self.sample_weights)
             keys, X, w = (np.concatenate(both) for both in zip(before, sample, strict=True))
-            best = smallest_keys(keys, SAMPLE_ROWS)
+            best = smallest_keys(keys, self.policy.centre_rows)
             sample = (keys[best], X[best], w[best])
         return replace(
             self,

@@ -11,10 +11,11 @@ from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.base import TableEstimator, say, seed_of
 from odvff.estimators.parameters import described
 from odvff.estimators.parts import Parts
+from odvff.fitting import Named
 from odvff.inference import fit_collapsed
 from odvff.likelihoods import Likelihood, Units
 from odvff.likelihoods.units import TargetMoments, moments_of
-from odvff.methods import Named, choose_terms
+from odvff.methods import choose_terms
 from odvff.model.model import Model
 from odvff.model.task import Numbers
 from odvff.rows import MemoryRows
@@ -24,8 +25,6 @@ from odvff.support.run import Run, Tell
 from odvff.tables import MemorySource, Schema, Table, TableSource
 from odvff.tables.source import EncodedRows
 from odvff.tables.targets import numbers_of
-
-MIDDLE_ROWS = 20_000
 
 
 @described
@@ -79,7 +78,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     ) -> tuple[EncodedRows | MemoryRows, Units]:
         """Rows with targets in the likelihood's units; those of a small table by its rows in an order of their own."""
         if not self._merges(source):
-            units = likelihood.units(moments, lambda: source.sample(MIDDLE_ROWS)[1:])
+            units = likelihood.units(moments, lambda: source.sample(self._policy.middle_rows)[1:])
             return self._rows(schema, source, units.standardised), units
         rows = self._rows(schema, source)
         _, y, weights = rows.everything()
@@ -140,10 +139,10 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         schema = self._learn(source, moments.add)
         rows, units = self._standardised(schema, source, moments, self._likelihood())
         options = self._options("collapsed", schema.names)
-        terms, report = choose_terms(rows, self._design(schema), options)
+        start = choose_terms(rows, self._design(schema), options)
         if self.method == "odvff":
-            report.append("no inducing points: fitting in parts keeps no rows for them")
-        return Parts(schema, terms, tuple(report), units.shift, units.scale, options.seed)
+            start = start.saying("no inducing points: fitting in parts keeps no rows for them")
+        return Parts(schema, start.terms, start.report, units.shift, units.scale, options.seed, self._policy)
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from odvff.policy import Policy
+
 BLOCK_ROWS = 4096
-SAMPLE_ROWS = 20_000  # from which parameters are learned without a compiler: they are a few
 NEARLY = 1e-6  # the variance of what is as good as known
 FURTHEST = 8.0  # of logarithms of parameters, in one go
 
@@ -34,11 +35,11 @@ class Adjustable:
         value, a, b = self.at(flat).derivatives(y, means[0], variances[0])
         return float(w @ value), (w * a)[None], (w * b)[None]
 
-    def improve(self, flat: Any, sample: Sample) -> Any:
+    def improve(self, flat: Any, sample: Sample, policy: Policy) -> Any:
         """Parameters of the likelihood for the marginals of the sample."""
         if len(flat) == 0:
             return flat
-        some = slice(None, None, -(-len(sample[0]) // SAMPLE_ROWS))
+        some = slice(None, None, -(-len(sample[0]) // policy.likelihood_rows))
         y, w, means, variances = (part[..., some] for part in sample)
 
         def loss(p: Any) -> float:

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from odvff.likelihoods import quadrature
 from odvff.likelihoods.adjustable import BLOCK_ROWS, Adjustable, Sample, reach
+from odvff.policy import Policy
 from odvff.support.arrays import Array, in_double_precision, is_traced
 
 PADDED = 1024
@@ -78,7 +79,7 @@ class CompiledAdjustable(Adjustable):
         return float(value), np.asarray(a)[:, :n], np.asarray(b)[:, :n]
 
     @in_double_precision
-    def improve(self, flat: Any, sample: Sample) -> Any:
+    def improve(self, flat: Any, sample: Sample, policy: Policy) -> Any:
         if len(flat) == 0:
             return flat
         rows = tuple(jnp.asarray(part) for part in sample)

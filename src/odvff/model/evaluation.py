@@ -27,7 +27,7 @@ from odvff.model.quality import (
     PIT_BINS,
     QUANTILES,
     RELIABILITY_BINS,
-    SAMPLE_ROWS,
+    SHOWN_RESIDUALS,
     Evaluation,
     Reliability,
 )
@@ -106,7 +106,7 @@ class _Numbers:
             sums["width"] += float((std * (special.ndtri(high) - special.ndtri(low))).sum())
         rows = np.stack([self._keys.random(n), *f, mean, residual / np.maximum(std, 1e-300)])
         sample = np.concatenate([self._sample, rows], axis=1)
-        self._sample = sample[:, np.argsort(sample[0], kind="stable")[:SAMPLE_ROWS]]
+        self._sample = sample[:, np.argsort(sample[0], kind="stable")[:SHOWN_RESIDUALS]]
 
     def _crps(self, y: Any, f: Marginals) -> float:
         closed = self._predictive.crps(y, f)

@@ -22,7 +22,7 @@ from odvff.model.quality import Evaluation
 from odvff.model.task import Task
 from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, parts_of
-from odvff.posterior.orthogonal import EXACT_ROWS, REFINEMENT
+from odvff.posterior.orthogonal import JOINT_ROWS, REFINEMENT
 from odvff.rows import slices
 from odvff.support.threads import n_threads, one_blas_thread
 from odvff.tables import Category, Numeric, Schema, Table, as_table
@@ -135,7 +135,7 @@ class Model:
         Detail that is finer than these functions resolve is drawn for each row on its own, with its variance.
         """
         q = self.outputs[output].posterior
-        if table.n_rows <= EXACT_ROWS:
+        if table.n_rows <= JOINT_ROWS:
             return q.sample(self.schema.encode(table), n_samples, seed=seed, method="exact")
         paths = q.paths(n_samples, seed=seed)
 
@@ -148,7 +148,7 @@ class Model:
         if share > UNRESOLVED:
             warnings.warn(
                 f"up to {100 * share:.0f} % of the prior variance at these rows is finer than sampled functions "
-                f"resolve, or far from the training rows; it is drawn for each row on its own. Up to {EXACT_ROWS} rows "
+                f"resolve, or far from the training rows; it is drawn for each row on its own. Up to {JOINT_ROWS} rows "
                 "at a time are drawn jointly.",
                 stacklevel=3,
             )

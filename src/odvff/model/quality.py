@@ -9,7 +9,7 @@ from odvff.support.words import items, number, whole
 
 LEVELS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.99)
 PIT_BINS = 20
-SAMPLE_ROWS = 3000
+SHOWN_RESIDUALS = 3000
 BANDS, QUANTILES = 12, (0.05, 0.25, 0.5, 0.75, 0.95)
 RELIABILITY_BINS = 10
 MOST_RELIABILITY, MOST_CONFUSION = 10, 20
@@ -89,7 +89,7 @@ def _checked(words: dict[str, Any]) -> Evaluation:
         {name: number(value) for name, value in values.items()},
         tuple(_pair(v, _proportion, _proportion) for v in items(words["calibration"], len(LEVELS))),
         tuple(_proportion(v) for v in items(words["pit"], PIT_BINS)),
-        tuple(_pair(v, number, number) for v in items(words["residuals"], SAMPLE_ROWS)),
+        tuple(_pair(v, number, number) for v in items(words["residuals"], SHOWN_RESIDUALS)),
         tuple(_band(v) for v in items(words["residual_bands"], BANDS)),
         labels,
         tuple(_reliability(v, labels) for v in items(words["reliability"], MOST_RELIABILITY)),

@@ -33,7 +33,7 @@ from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix, numbers, untraced, vector, whole
 from odvff.terms import Sum, Term
 
-EXACT_ROWS = 1000
+JOINT_ROWS = 1000
 REFINEMENT = 16
 STRIPS, NARROWEST_STRIP = 8, 48  # of a triangular product
 
@@ -226,7 +226,7 @@ class Posterior:
         untraced("sample", X, self.weights, self.root, instead="sample outside the transformed function")
         n_samples = whole(n_samples, "n_samples", at_least=1, remedy="ask for one or more")
         rng = random_generator(seed)
-        if method == "exact" or (method == "auto" and len(X) <= EXACT_ROWS):
+        if method == "exact" or (method == "auto" and len(X) <= JOINT_ROWS):
             return joint_samples(self.mean(X), self.covariance(X), n_samples, rng)
         paths = self.paths(n_samples, seed=seed)
         left_out = paths.unresolved(X)

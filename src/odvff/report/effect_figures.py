@@ -12,7 +12,7 @@ from odvff.report.palette import DIVERGING, LIGHT, SEQUENTIAL
 from odvff.tables import Category, Numeric
 
 TABLE_ROWS = 11
-SORTED_LEVELS, MOST_LEVELS = 12, 400
+SORTED_LEVELS, DRAWN_LEVELS = 12, 400
 ROW_HEIGHT = 22
 BAND = "95 % band"
 
@@ -121,7 +121,7 @@ def _levels(term: Shown, effect: Effect, what: str, scale: tuple[float, float]) 
     column: Category = term.columns[0]
     n, total = len(column.levels), max(sum(column.counts), 1e-300)
     order = np.argsort(-effect.mean, kind="stable") if n > SORTED_LEVELS else np.arange(n)
-    kept = set(np.argsort(-np.abs(effect.mean), kind="stable")[:MOST_LEVELS].tolist())
+    kept = set(np.argsort(-np.abs(effect.mean), kind="stable")[:DRAWN_LEVELS].tolist())
     order = np.array([i for i in order.tolist() if i in kept])
     names = [label(column.levels[i]) for i in order]
     shares = np.asarray(column.counts)[order] / total
@@ -130,7 +130,7 @@ def _levels(term: Shown, effect: Effect, what: str, scale: tuple[float, float]) 
     if bool(((effect.lower <= 0) & (effect.upper >= 0)).all()):
         summary = "Every band holds zero: there may be no effect at all."
     if n > SORTED_LEVELS:
-        shown_levels = f"{n} levels" if n <= MOST_LEVELS else f"The {MOST_LEVELS} strongest of {n:,} levels"
+        shown_levels = f"{n} levels" if n <= DRAWN_LEVELS else f"The {DRAWN_LEVELS} strongest of {n:,} levels"
         summary += f" {shown_levels}, from the highest to the lowest."
     data, made = _points(names, effect, order, shares, what, scale)
     rows = [

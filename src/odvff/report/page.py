@@ -32,7 +32,7 @@ from odvff.report.quality_figures import quality_figures, training_figures
 from odvff.support.atomic import write_bytes
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
-MOST_FIGURES, LEAST_FIGURES, MOST_CLASSES = 120, 6, 20
+MOST_FIGURES, LEAST_FIGURES, SHOWN_CLASSES = 120, 6, 20
 MOST_RANKED = 50
 DOMINANT = 0.9
 WEAK = 0.0005  # shares that are 0.0 % when rounded
@@ -150,7 +150,7 @@ def _warnings(model: Model, evaluation: Evaluation | None) -> str:
 
 
 def _effects(page: _Page, model: Model) -> str:
-    outputs, several = model.outputs[:MOST_CLASSES], len(model.outputs) > 1
+    outputs, several = model.outputs[:SHOWN_CLASSES], len(model.outputs) > 1
     most = max(LEAST_FIGURES, MOST_FIGURES // len(outputs))
     what, intro = _what(model)
     parts = [f"<p>{prose(intro)}</p>", '<div class="controls">']

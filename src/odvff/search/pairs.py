@@ -18,7 +18,9 @@ import numpy as np
 
 from odvff.errors import Argument, InputError
 from odvff.inference.collapsed.fit import Fit, fit_quietly
-from odvff.search.harmonics import GAIN, most_harmonics
+from odvff.policy import DEFAULT, Policy
+from odvff.rows import Chunk
+from odvff.search.harmonics import harmonics_within
 from odvff.statistics import collect
 from odvff.terms import Sum, Term
 
@@ -26,14 +28,6 @@ Pair = tuple[int, int]
 
 N_BINS = 8
 RATIOS = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 1.0])[:, None]  # ρ
-LEAST, WORTH = 5.0, 2e-3  # nats, besides those for the choice among many, and nats a row
-WORK, FEWEST_ROWS = 2e7, 2000  # rows times pairs in a quick look
-MOST_CANDIDATES = 500  # after the first look, which is at all
-REFUSALS = 5  # pairs in a row that a quick look liked and a fit did not
-LADDER = (5, 8, 12)  # harmonics in each of the two columns: up to 13², 19² and 27² features
-FEATURE = 0.1  # nats that a feature further up must bring
-MOST_FEATURES = 1100
-MOST_NUMBER = MOST_FEATURES // 5**2  # with one harmonic in each of the two columns
 
 
 @dataclass(frozen=True)
@@ -48,42 +42,44 @@ class Interactions:
 def choose_pairs(
     pairs: Collection[Pair],
     term_of: Callable[[Pair, tuple[int, int]], Term],
-    X: Any,
-    residuals: Any,
+    rows: Chunk,
     *,
-    weights: Any | None = None,
     noise: float,
     most: int | None = None,
-    ladder: tuple[int, ...] = LADDER,
+    policy: Policy = DEFAULT,
 ) -> Interactions:
     """Those of the pairs that explain most of the residuals, one after the other: up to `most`, or all of them.
 
-    `term_of` makes the term of a pair with so many harmonics in its columns; its kernel is fitted here. All are found
-    with the fewest harmonics of the ladder; then, the strongest first, these go up as long as the evidence calls for
-    it, and not beyond what the values of a column can tell apart. In all there are about a thousand features.
+    The rows are (X, residuals, weights or None). `term_of` makes the term of a pair with so many harmonics in its
+    columns; its kernel is fitted here. All are found with the fewest harmonics of the policy's ladder; then, the
+    strongest first, these go up as long as the evidence calls for it, and not beyond what the values of a column can
+    tell apart. In all there are about a thousand features.
     """
+    X, residuals, weights = rows
     w = np.ones(len(X)) if weights is None else weights
+    limit = policy.pair_limit
     number = len(pairs) if most is None else min(most, len(pairs))
-    if number > MOST_NUMBER:
+    if number > limit:
         raise InputError(
             Argument("interactions"),
-            f" asks for {number} joint effects, and a thousand features do for {MOST_NUMBER} of them; name fewer, or "
+            f" asks for {number} joint effects, and a thousand features do for {limit} of them; name fewer, or "
             "give a smaller number to have the strongest found.",
         )
-    ladder = (min(ladder[0], most_harmonics(MOST_FEATURES / max(number, 1), 2)), *ladder[1:])
+    first, *further = policy.pair_ladder
+    first = min(first, harmonics_within(policy.pair_features / max(number, 1), 2))
     enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in pairs for c in pair}}
 
     def rung(pair: Any, n: int) -> Term:
         return term_of(pair, (min(n, enough[pair[0]]), min(n, enough[pair[1]])))
 
-    found = _Found((), (), residuals.astype(np.float64), noise)
+    found = _Found((), (), residuals.astype(np.float64), noise, policy)
     if most is None:
         for pair in _by_gain(list(pairs), X, found, w):
-            found = found.with_effect(_best_fit([rung(pair, ladder[0])], (X, found.residuals, w), found.noise), X)
+            found = found.with_effect(_best_fit([rung(pair, first)], (X, found.residuals, w), found.noise, policy), X)
     else:
-        found = _searched(list(pairs), lambda pair: rung(pair, ladder[0]), X, found, w, number)
+        found = _searched(list(pairs), lambda pair: rung(pair, first), (X, w), found, number)
     for k, term in enumerate(found.terms):
-        found = found.finer(k, [rung(term.columns, n) for n in ladder[1:]], X, w)
+        found = found.finer(k, [rung(term.columns, n) for n in further], X, w)
     return Interactions(found.terms, found.noise, _report(found.terms))
 
 
@@ -95,45 +91,50 @@ class _Found:
     means: tuple[Any, ...]
     residuals: Any
     noise: float
+    policy: Policy
 
     def with_effect(self, fit: Fit, X: Any) -> "_Found":
         """With one more, fitted to the residuals."""
         mean = fit.posterior.mean(X)
-        return _Found((*self.terms, *fit.terms), (*self.means, mean), self.residuals - mean, fit.noise)
+        return _Found((*self.terms, *fit.terms), (*self.means, mean), self.residuals - mean, fit.noise, self.policy)
 
     def finer(self, k: int, rungs: list[Term], X: Any, w: Any) -> "_Found":
         """With more harmonics in the k-th, if the evidence calls for them and there are features left."""
         term = self.terms[k]
-        own, room = term.Kuu().size, MOST_FEATURES - sum(t.Kuu().size for i, t in enumerate(self.terms) if i != k)
+        own, others = term.Kuu().size, sum(t.Kuu().size for i, t in enumerate(self.terms) if i != k)
+        room = self.policy.pair_features - others
         by_size = {one.Kuu().size: one for one in rungs}
         finer = [one for size, one in by_size.items() if own < size <= room]
         if not finer:
             return self
         without = self.residuals + self.means[k]
-        fit = _best_fit([term, *finer], (X, without, w), self.noise)
+        fit = _best_fit([term, *finer], (X, without, w), self.noise, self.policy)
         mean = fit.posterior.mean(X)
         terms = (*self.terms[:k], *fit.terms, *self.terms[k + 1 :])
-        return _Found(terms, (*self.means[:k], mean, *self.means[k + 1 :]), without - mean, fit.noise)
+        return _Found(terms, (*self.means[:k], mean, *self.means[k + 1 :]), without - mean, fit.noise, self.policy)
 
 
 def _by_gain(pairs: list[Pair], X: Any, found: _Found, w: Any) -> list[Pair]:
     """The pairs in the order of what a quick look finds, the strongest first."""
-    gains = quick_look(pairs, X, found.residuals, w, found.noise)
+    gains = quick_look(pairs, (X, found.residuals, w), found.noise, found.policy)
     return [pairs[k] for k in np.argsort(-gains, kind="stable")]
 
 
-def _searched(pairs: list[Pair], term_of: Callable[[Pair], Term], X: Any, found: _Found, w: Any, number: int) -> _Found:
+def _searched(
+    pairs: list[Pair], term_of: Callable[[Pair], Term], rows: tuple[Any, Any], found: _Found, number: int
+) -> _Found:
     """Up to so many pairs that pay: the best of a quick look is fitted, and the rest looked at again without it."""
+    (X, w), policy = rows, found.policy
     # to be the best of many by chance is easier than to be the best of few
-    least = max(LEAST + np.log(max(len(pairs), 1)), WORTH * float(w.sum()))
+    least = max(policy.pair_nats + np.log(max(len(pairs), 1)), policy.pair_gain * float(w.sum()))
     refused = 0
-    while pairs and len(found.terms) < number and refused < REFUSALS:
-        gains = quick_look(pairs, X, found.residuals, w, found.noise)
+    while pairs and len(found.terms) < number and refused < policy.pair_refusals:
+        gains = quick_look(pairs, (X, found.residuals, w), found.noise, policy)
         order = np.argsort(-gains, kind="stable")
         if gains[order[0]] < least:
             break
-        fit = _best_fit([term_of(pairs[order[0]])], (X, found.residuals, w), found.noise)
-        pairs = [pairs[k] for k in order[1:MOST_CANDIDATES]]
+        fit = _best_fit([term_of(pairs[order[0]])], (X, found.residuals, w), found.noise, policy)
+        pairs = [pairs[k] for k in order[1 : policy.pair_candidates]]
         if fit.bound - _without(found.residuals, w) < least:
             refused += 1
         else:
@@ -141,24 +142,25 @@ def _searched(pairs: list[Pair], term_of: Callable[[Pair], Term], X: Any, found:
     return found
 
 
-def _best_fit(ladder: list[Term], rows: tuple[Any, Any, Any], noise: float) -> Fit:
+def _best_fit(ladder: list[Term], rows: Chunk, noise: float, policy: Policy) -> Fit:
     """The fit of the first term to these rows, or of one further up as long as the evidence rises by it."""
     best: Fit | None = None
     for term in ladder:
         terms = Sum((term if best is None else replace(term, kernel=best.terms.terms[0].kernel),))
-        fit = fit_quietly(terms, collect(terms, [rows]), max_iter=30, noise=noise)
+        fit = fit_quietly(terms, collect(terms, [rows]), policy, policy.pair_iterations, noise)
         if best is not None:
             more = terms.Kuu().size - best.terms.Kuu().size
-            if not fit.bound > best.bound + max(GAIN * rows[2].sum(), FEATURE * more):
+            if not fit.bound > best.bound + max(policy.finer_gain * rows[2].sum(), policy.pair_feature_gain * more):
                 break
         best, noise = fit, fit.noise
     assert best is not None
     return best
 
 
-def quick_look(pairs: Collection[Pair], X: Any, residuals: Any, weights: Any, noise: float) -> Any:
+def quick_look(pairs: Collection[Pair], rows: Chunk, noise: float, policy: Policy = DEFAULT) -> Any:
     """The evidence, in nats of all rows, that levels of their own in the cells of each pair would bring."""
-    some = slice(0, max(FEWEST_ROWS, int(WORK / max(len(pairs), 1))))
+    X, residuals, weights = rows
+    some = slice(0, max(policy.least_look_rows, int(policy.look_work / max(len(pairs), 1))))
     share = float(weights[some].sum() / weights.sum())
     if share == 0:
         return np.zeros(len(pairs))

@@ -18,6 +18,7 @@ import numpy as np
 from odvff.errors import InputError
 from odvff.inference.closed_form import beyond_beta
 from odvff.inference.collapsed.fit import Fit, posterior_of
+from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
 from odvff.posterior.whitened import FastFeatures
 from odvff.statistics import collect
@@ -27,8 +28,6 @@ from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.terms import Sum
 
 BLOCK_ROWS = 1024
-SAMPLE_ROWS = 3000
-LEAST_ROWS, ROWS_A_POINT = 1000, 10  # of which greedy points are chosen
 
 
 @dataclass(frozen=True)
@@ -40,14 +39,14 @@ class WithInducing:
     report: str
 
 
-def greedy_points(terms: Sum, X: Any, n_points: int, *, seed: int = 0) -> Any:
+def greedy_points(terms: Sum, X: Any, n_points: int, *, seed: int = 0, policy: Policy = DEFAULT) -> Any:
     """Rows of X where, one after the other, the features and the points so far leave the most variance.
 
     A pivoted Cholesky factorisation of the residual covariance of a sample of rows; it stops where nothing is left.
     """
     X = matrix(X, "X")
     n_points = whole(n_points, "n_points", at_least=1, remedy="leave γ out for none")
-    rng, some = np.random.default_rng(seed), max(LEAST_ROWS, ROWS_A_POINT * n_points)
+    rng, some = np.random.default_rng(seed), max(policy.least_greedy_rows, policy.greedy_rows_a_point * n_points)
     X = X[rng.choice(len(X), some, replace=False)] if len(X) > some else X
     psi = terms.Kuu().factor().solve(terms.Kuf(X))
     prior = terms.variances(X)
@@ -66,14 +65,14 @@ def greedy_points(terms: Sum, X: Any, n_points: int, *, seed: int = 0) -> Any:
     return X[chosen]
 
 
-def kmeans_points(X: Any, n_points: int, *, seed: int = 0) -> Any:
+def kmeans_points(X: Any, n_points: int, *, seed: int = 0, policy: Policy = DEFAULT) -> Any:
     """Centres of clusters of a sample of rows, every column scaled to unit variance."""
     from scipy.cluster.vq import kmeans2
 
     X = matrix(X, "X")
     n_points = whole(n_points, "n_points", at_least=1, remedy="leave γ out for none")
-    rng = np.random.default_rng(seed)
-    X = X[rng.choice(len(X), SAMPLE_ROWS, replace=False)] if len(X) > SAMPLE_ROWS else X
+    rng, some = np.random.default_rng(seed), policy.kmeans_rows
+    X = X[rng.choice(len(X), some, replace=False)] if len(X) > some else X
     scale = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     centres, _ = kmeans2(X / scale, min(n_points, len(X)), minit="++", rng=rng, missing="warn")
     return np.unique(centres * scale, axis=0)

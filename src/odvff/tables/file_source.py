@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odvff.errors import InputError
-from odvff.rows import CHUNK_ROWS, SAMPLE_ROWS, key_generator, smallest_keys
+from odvff.policy import DEFAULT, Policy
+from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
 from odvff.tables.files import Place, TableFiles, check_columns, check_usable, is_number
 from odvff.tables.table import FrameTable
 
 Rows = tuple[FrameTable, Any, Any]  # a table, the target of every row, and weights or None
 
-TEXT_LEVELS = 200
 AHEAD = 1
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -40,10 +40,9 @@ class FileSource:
     holdout : the share of rows that are kept apart, for `held_out`.
     strict : refuse missing and infinite targets instead of leaving them out.
     seed : of samples.
-    sample_rows : how many rows samples may have; so many are kept in memory.
+    policy : how many rows samples may have (`sample_rows`; so many are kept in memory), and how many different texts
+        make a column of categories (`text_levels`).
     """
-
-    text_levels = TEXT_LEVELS
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class FileSource:
         holdout: float = 0.0,
         strict: bool = False,
         seed: int = 0,
-        sample_rows: int = SAMPLE_ROWS,
+        policy: Policy = DEFAULT,
     ):
         self.target, self._files, self._labels, self._strict, self._seed = target, files, labels, strict, seed
         check_columns([target, *(features or ()), *([weights] if weights else ())], files.names)
@@ -79,7 +78,7 @@ class FileSource:
                 f"the target {target!r} holds dates or times ({kind}), which are no numbers and no classes; turn it "
                 "into some, such as days since the first one."
             )
-        self._sample_rows = sample_rows
+        self._sample_rows, self.text_levels = policy.sample_rows, policy.text_levels
         self.dropped = 0  # rows without a target, after the first pass
         self.n_held = 0
         self._n_rows: int | None = None
@@ -128,7 +127,7 @@ class FileSource:
         if n_rows > self._sample_rows:
             raise InputError(
                 f"this source keeps {self._sample_rows:,} rows for samples, and one of {n_rows:,} was asked for; make "
-                f"it with sample_rows={n_rows}."
+                f"it with policy=Policy(sample_rows={n_rows})."
             )
         # the keys of the rows in the sample are the smallest of all, in order
         return self._labelled(self._sample.rows.take(smallest_keys(self._sample.keys, n_rows)), 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from odvff.design import Design, LevelsPart, NumericPart
 from odvff.errors import Argument, FileError, InputError, Spelling
+from odvff.policy import DEFAULT, Policy
 from odvff.rows import key_generator, smallest_keys
 from odvff.tables.columns import (
     PLAIN_NUMBER,
@@ -26,8 +27,6 @@ from odvff.tables.columns import (
 from odvff.tables.table import LABEL, NUMBER, TEXT, Table
 from odvff.terms import Term
 
-SAMPLE_ROWS = 50_000
-MOST_LEVELS = 10_000
 INTERCEPT = "intercept"
 TRUTH = {"0": False, "1": True, "false": False, "true": True}
 
@@ -183,7 +182,8 @@ class SchemaBuilder:
     different ones: files such as CSV have no other type for labels, where data frames do.
     """
 
-    def __init__(self, categorical: Any = "auto", seed: int = 0, text_levels: int = 0):
+    def __init__(self, categorical: Any = "auto", seed: int = 0, text_levels: int = 0, policy: Policy = DEFAULT):
+        self._policy = policy
         self._categorical, self._rng = categorical, key_generator(seed)
         self._text_levels, self._limits = text_levels, dict[int, int]()
         self._names: tuple[str, ...] = ()
@@ -201,9 +201,9 @@ class SchemaBuilder:
             self._begin(table)
         check_names(self._names, table.names)
         keys = self._rng.random(table.n_rows)
-        keep = smallest_keys(keys, SAMPLE_ROWS)
+        keep = smallest_keys(keys, self._policy.schema_rows)
         all_keys = np.concatenate([self._keys, keys[keep]])
-        best = smallest_keys(all_keys, SAMPLE_ROWS)
+        best = smallest_keys(all_keys, self._policy.schema_rows)
         for i, kind in enumerate(self._kinds):
             if kind == LABEL:
                 count_labels(*table.factorised(i), weights, self._counts[i])
@@ -231,7 +231,7 @@ class SchemaBuilder:
                     Argument("categorical", [name]),
                     " or convert it to a categorical type, else drop it.",
                 )
-            self._limits[i] = self._text_levels if kind == TEXT else MOST_LEVELS
+            self._limits[i] = self._text_levels if kind == TEXT else self._policy.most_levels
             kind = LABEL if kind == TEXT else kind
             self._kinds.append(kind)
             if kind == LABEL:
@@ -242,7 +242,11 @@ class SchemaBuilder:
     def _check_number_of_levels(self, i: int) -> None:
         if len(self._counts[i]) > self._limits[i]:
             name, most = self._names[i], self._limits[i]
-            named = "" if most == MOST_LEVELS else "name it as categorical if these are categories all the same, "
+            named = (
+                ""
+                if most == self._policy.most_levels
+                else "name it as categorical if these are categories all the same, "
+            )
             raise InputError(
                 f"column {name!r} has more than {most:,} different labels, too many for categories: {named}exclude it, "
                 "or join rare labels into one."

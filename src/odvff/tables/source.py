@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from odvff.policy import DEFAULT, Policy
 from odvff.rows import Chunk, key_generator, slices, smallest_keys
 from odvff.tables.schema import Schema, SchemaBuilder
 from odvff.tables.table import Table
@@ -82,9 +83,10 @@ def learn_schema(
     categorical: Any = "auto",
     seed: int = 0,
     look: Callable[[Any, Any, int], None] | None = None,
+    policy: Policy = DEFAULT,
 ) -> Schema:
     """The schema of a source in one pass; `look` is shown the targets and weights of every chunk on the way."""
-    builder = SchemaBuilder(categorical, seed, source.text_levels)
+    builder = SchemaBuilder(categorical, seed, source.text_levels, policy)
     n_rows = 0
     for table, y, weights in source.chunks():
         builder.add(table, weights)

@@ -10,6 +10,7 @@ from odvff.errors import InputError
 from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
 from odvff.inference.maximise import maximise
 from odvff.inference.notes import ConstantTarget, unfinished_fit
+from odvff.policy import Policy
 from odvff.posterior import Posterior
 from odvff.statistics import Statistics
 from odvff.statistics.basis import signature
@@ -23,8 +24,6 @@ LENGTHSCALE = (1e-3, 1e2)
 VARIANCE = (1e-8, 1e4)
 NOISE = (1e-8, 1e1)
 LATEST = 20  # iterations in which a plateau is seen
-# standard errors of a parameter, on the way to a choice; few rows have saddles where gradients are small
-ROUGHLY, LESS_ROUGHLY, FEW_ROWS = 0.03, 1e-3, 2000
 
 
 @dataclass(frozen=True)
@@ -119,11 +118,18 @@ def scale_of(mean: float, variance: float, tell: Tell) -> float:
 
 
 def fit_quietly(
-    terms: Sum, statistics: Statistics, max_iter: int, noise: float | None = None, known: bool = False
+    terms: Sum, statistics: Statistics, policy: Policy, max_iter: int, noise: float | None = None, known: bool = False
 ) -> Fit:
     """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
-    precision = LESS_ROUGHLY if statistics.weight <= FEW_ROWS else ROUGHLY
-    return _quietly(terms, statistics, noise=noise, known=known, max_iter=max_iter, tolerance=1e-6, precision=precision)
+    return _quietly(
+        terms,
+        statistics,
+        noise=noise,
+        known=known,
+        max_iter=max_iter,
+        tolerance=policy.quick_tolerance,
+        precision=policy.fine_precision if statistics.weight <= policy.quick_fine_rows else policy.precision,
+    )
 
 
 def posterior_of(terms: Sum, statistics: Statistics, noise: float) -> Fit:

@@ -29,14 +29,15 @@ from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
 from odvff.inference.collapsed.fit import kernel_limits
 from odvff.inference.maximise import maximise
 from odvff.inference.notes import unfinished_sites
+from odvff.inference.sites.rows import SiteRows
 from odvff.likelihoods import Likelihood, as_likelihood
-from odvff.likelihoods.adjustable import BLOCK_ROWS, Adjustable
+from odvff.likelihoods.adjustable import Adjustable
+from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
-from odvff.rows import RowSource, key_generator
+from odvff.rows import RowSource
 from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, fill_features, outside
-from odvff.statistics.chunks import weighted_rows
 from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.journal import NO_JOURNAL, Journal
@@ -44,8 +45,6 @@ from odvff.support.run import Tell, warn
 from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.terms import Sum, Term
 
-SAMPLE_ROWS, WARM_UP = 1_000_000, 3
-KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
 STAGE = "sites"
 VARIANCE = (1e-12, 1e15)
 REACH = 3.0  # of logarithms of hyper-parameters, in one round
@@ -94,6 +93,7 @@ def fit_sites(
     progress: Callable[[int, float], None] | None = None,
     journal: Journal = NO_JOURNAL,
     tell: Tell = warn,
+    policy: Policy = DEFAULT,
 ) -> SiteFit:
     """Fit q, and all hyper-parameters if `train`, to the rows of the chunks `(X, y)` or `(X, y, weights)`.
 
@@ -107,11 +107,11 @@ def fit_sites(
     """
     max_rounds = whole(max_rounds, "max_rounds", at_least=1, remedy="ten to fifty are usual")
     originals = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
-    rows = _Data(chunks)
+    rows = SiteRows(chunks, policy.marginal_rows)
     likelihood = as_likelihood(likelihood)
     _check_processes(likelihood, len(originals))
     latents = [_Latent(t, rows, centred=i > 0) for i, t in enumerate(originals)]
-    rounds = _Rounds(latents, likelihood.adjustable(), rows)
+    rounds = _Rounds(latents, likelihood.adjustable(), rows, policy)
     message = f"the limit of {max_rounds} rounds"
     with one_blas_thread():
         scale = rows.variance if train and rescale and likelihood.same_scale else None
@@ -135,7 +135,7 @@ def fit_sites(
         try:
             while len(now.history) <= max_rounds and not now.ended:
                 # sites of the prior say little about kernels: let q settle first, and the noise
-                learn = train and len(now.history) > WARM_UP
+                learn = train and len(now.history) > policy.warm_up_rounds
                 new = rounds.next(now.guess, fresh, now.step, kernels=learn, likelihood=train)
                 elbo, new_fresh = rounds.fresh(new)
                 gain = elbo - now.history[-1]
@@ -183,40 +183,6 @@ def _check_processes(likelihood: Likelihood, n: int) -> None:
             f"`noise_terms` are for a heteroscedastic likelihood, got {name}; leave them out, or use "
             "gpjax.likelihoods.HeteroscedasticGaussian."
         )
-
-
-class _Data:
-    """Rows with weights, a block at a time, and which of them make up the sample."""
-
-    def __init__(self, chunks: Any):
-        self._chunks = chunks.chunks if hasattr(chunks, "chunks") else list(chunks).__iter__
-        self._kept: list[tuple[Any, Any, Any]] | None = []
-        self.n_rows, self.n_columns, self.weight, entries = 0, 0, 0.0, 0
-        mean, squares = 0.0, 0.0
-        for X, y, w in weighted_rows(self._chunks()):
-            entries += X.size
-            self._kept = [*self._kept, (X, y, w)] if self._kept is not None and entries <= KEPT_ENTRIES else None
-            self.n_rows, self.n_columns, total = self.n_rows + len(X), X.shape[1], float(w.sum())
-            self.weight += total
-            # mean and sum of squares about it, of these rows joined to those before
-            away = float(w @ y) / total - mean if total > 0 else 0.0
-            squares += float(w @ (y - mean - away) ** 2) + away**2 * total * (1 - total / max(self.weight, 1e-300))
-            mean += away * total / max(self.weight, 1e-300)
-        if not self.weight > 0:
-            raise InputError("there are no rows to fit to.")
-        self.variance = max(squares / self.weight, 1e-12)
-
-    def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
-        """(X, y, weights, in the sample?) of a few thousand rows."""
-        rng = key_generator(0)  # the same rows in every pass
-        for X, y, w in weighted_rows(self._chunks()) if self._kept is None else self._kept:
-            for start in range(0, len(X), BLOCK_ROWS):
-                rows = slice(start, start + BLOCK_ROWS)
-                chosen = rng.random(len(X[rows])) * self.n_rows < SAMPLE_ROWS
-                yield X[rows], y[rows], w[rows], chosen
-
-    def no_rows(self) -> Rows:
-        return Rows(np.zeros((0, self.n_columns)), np.zeros((0, 1)), np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -283,7 +249,7 @@ class _Fresh:
 class _Latent:
     """One process as a round sees it."""
 
-    def __init__(self, terms: Sum, rows: _Data, *, centred: bool):
+    def __init__(self, terms: Sum, rows: SiteRows, *, centred: bool):
         self.terms = terms.canonical
         check_columns(self.terms, np.zeros((0, rows.n_columns)))
         self.centred = centred
@@ -349,13 +315,14 @@ class _Rounds:
 
     latents: list[_Latent]
     model: Adjustable
-    rows: _Data
+    rows: SiteRows
+    policy: Policy
 
     def next(self, now: _Guess, fresh: _Fresh, step: float, *, kernels: bool, likelihood: bool) -> _Guess:
         """The guess after a round; what is trained is said by the last two."""
         flat = now.likelihood
         if likelihood:
-            flat = flat + step * (self.model.improve(flat, fresh.sample) - flat)
+            flat = flat + step * (self.model.improve(flat, fresh.sample, self.policy) - flat)
         processes = zip(self.latents, now.latents, fresh.sites, strict=True)
         return _Guess(tuple(latent.next(guess, sites, step, kernels) for latent, guess, sites in processes), flat)
 

@@ -1,0 +1,130 @@
+"""What a fit is asked for, where it starts, and what comes of it: small values that the steps pass on."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from odvff.design import Design
+from odvff.inference import Fit
+from odvff.likelihoods import GaussianNoise, Likelihood
+from odvff.policy import DEFAULT, Policy
+from odvff.rows import Chunk, RowSource
+from odvff.statistics import Statistics
+from odvff.support.progress import Step
+from odvff.support.run import Run
+from odvff.terms import Sum
+
+if TYPE_CHECKING:  # JAX is imported where it is needed
+    from odvff.inference.sites.fit import SiteFit
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a method is asked for. Defaults suit a few thousand to a few million rows."""
+
+    smoothness: float = 1.5
+    n_harmonics: int | str = "auto"
+    completion: bool = True
+    n_beta: int = DEFAULT.n_points  # points that carry the covariance, where β is points
+    n_gamma: int | str = "auto"  # points for the mean
+    intervals: tuple[tuple[float, float], ...] | None = None  # by default the range of every column
+    inference: str = "auto"
+    batch_size: int = 500
+    n_steps: int = DEFAULT.most_steps
+    learning_rate: float = 0.01
+    natural_step: float = 0.1
+    cooling: float = 0.25  # the last share of the steps, in which both rates fall to a hundredth
+    held_out: float = 0.0  # share of the rows that stochastic training keeps apart and scores
+    patience: int | None = None  # steps without a better score after which it stops
+    refine: bool = False  # collapsed odvff: move γ and all hyper-parameters together in the end
+    max_iter: int = DEFAULT.most_iterations
+    interactions: int | str | tuple[tuple[str, str], ...] = 0  # pairs of columns: so many at most, "auto", or by name
+    seed: int = 0
+    policy: Policy = DEFAULT  # what nobody asked about
+
+
+@dataclass(frozen=True)
+class Named:
+    """A fit by name, and in words what was chosen on the way."""
+
+    fit: "Fit | SiteFit"
+    report: tuple[str, ...]
+    scores: tuple[tuple[int, float], ...] = ()  # of stochastic training: (step, mean log density of the held-out rows)
+
+    @property
+    def likelihood(self) -> Likelihood:
+        return GaussianNoise(self.fit.noise) if isinstance(self.fit, Fit) else self.fit.likelihood
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows, with centred targets on the scale of f, and the level that was taken from these."""
+
+    X: Any
+    y: Any
+    weights: Any | None
+    level: float  # of f; 0 if y is centred as it comes
+
+    @property
+    def rows(self) -> Chunk:
+        return self.X, self.y, self.weights
+
+    @property
+    def scale(self) -> float:
+        """The variance of the targets, or 1 if there is none."""
+        away = self.y - np.average(self.y, weights=self.weights)
+        return float(np.average(away**2, weights=self.weights)) or 1.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, what a model of them is made of, and what was asked for."""
+
+    rows: RowSource
+    design: Design
+    options: Options
+    likelihood: Likelihood
+    run: Run
+
+    @property
+    def policy(self) -> Policy:
+        return self.options.policy
+
+    @property
+    def is_small(self) -> bool:
+        """So few rows that harmonics are chosen by a look at all of them?"""
+        return self.rows.n_rows <= self.policy.whole_rows
+
+    def sample(self, n_rows: int) -> Sample:
+        """A random sample of the rows; with a likelihood of another scale, of its pseudo-targets."""
+        X, y, weights = self.rows.sample(n_rows)
+        if self.likelihood.closed_form:
+            return Sample(X, y, weights, 0.0)
+        f = self.likelihood.pseudo_target(y)
+        level = float(np.average(f, weights=weights))
+        return Sample(X, f - level, weights, level)
+
+    def points_sample(self) -> Any:
+        """Rows, without targets, that inducing points are chosen among."""
+        return self.rows.sample(self.policy.sample_rows)[0]
+
+    def fourier_terms(self, n_harmonics: int, design: Design | None = None) -> Sum:
+        return (design or self.design).fourier_terms(n_harmonics, self.options.smoothness, self.options.completion)
+
+    def note_iteration(self, n: int, bound: float) -> None:
+        self.run.progress(Step("fitting", n, None, "iterations", bound))
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a fit begins: the terms with first kernels, and in words how they were chosen."""
+
+    terms: Sum
+    noise: float | None = None  # where a first look found the kernels; without one they are as they come
+    known: bool = False  # are the kernels and this noise near the optimum?
+    statistics: Statistics | None = None  # of all rows and these terms, if a look has added them up
+    report: tuple[str, ...] = ()
+
+    def saying(self, *words: str) -> "Start":
+        return replace(self, report=(*self.report, *words))
