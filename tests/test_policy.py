@@ -35,7 +35,8 @@ def test_no_module_has_a_constant_with_the_name_of_one():
     assert len(MODULES) > 100
     for module in MODULES:
         constants = {name for name in assigned(ast.parse(module.read_text())) if name.isupper()}
-        assert not {name.lower().lstrip("_") for name in constants} & NAMES, module
+        taken = {name.lower().lstrip("_") for name in constants} & NAMES
+        assert not taken, f"{module} has {taken} too"
 
 
 def test_every_number_is_used():

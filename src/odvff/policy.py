@@ -288,7 +288,7 @@ class Policy:
     quick_fine_rows: int = because(
         2_000, "Up to so many (by weight) fits on the way to a choice are as precise, as the last one starts there."
     )
-    tolerance: float = because(
+    bound_tolerance: float = because(
         1e-9, "Of the bound, relative: far below `precision`, which ends most fits, so that it ends only what is flat."
     )
     quick_tolerance: float = because(

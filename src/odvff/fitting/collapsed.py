@@ -19,7 +19,7 @@ def fit_by_statistics(problem: Problem, start: Start, gamma: bool) -> Named:
         noise=start.noise,
         known=start.known,
         max_iter=problem.options.max_iter,
-        tolerance=policy.tolerance,
+        tolerance=policy.bound_tolerance,
         precision=policy.fine_precision if problem.rows.n_rows <= policy.fine_rows else policy.precision,
         plateau=max(policy.least_plateau, policy.plateau * statistics.weight),
         progress=problem.note_iteration,
