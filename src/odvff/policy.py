@@ -26,8 +26,8 @@ class Policy:
 
     schema_rows: int = because(
         50_000,
-        "Boxes end at quantiles of 0.5 and 99.5 %, and 250 of so many rows lie beyond each. Not measured: it balances "
-        "their error against the memory of a sample of every column.",
+        "Where a box ends follows from quantiles of 0.5 and 99.5 %, beyond each of which 250 of so many rows lie. Not "
+        "measured: it balances their error against the memory of a sample of every column.",
     )
     most_levels: int = because(
         10_000,
@@ -150,7 +150,7 @@ class Policy:
     finer_gain: float = because(
         0.002,
         "Nats a row by which twice as many harmonics, or a rung of a pair's ladder, must raise the bound. Not "
-        "measured: it is a fifth of the smallest difference between log densities that people look at.",
+        "measured: it is a fifth of a hundredth, to which log densities of tables are compared.",
     )
 
     # Pairs: which columns act together
@@ -168,7 +168,7 @@ class Policy:
     pair_nats: float = because(
         5.0,
         "That a pair must bring besides the logarithm of how many pairs it was chosen from: noise looks like a pair "
-        "once in a hundred and fifty tables. Twenty tables of noise in the tests have none.",
+        "at most once in a hundred and fifty tables. Twenty tables of noise in the tests have none.",
     )
     pair_gain: float = because(
         2e-3,

@@ -30,7 +30,7 @@ class RowSource(Protocol):
         ...
 
 
-def slices(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
+def row_slices(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
     """Rows in chunks."""
     for start in range(0, n_rows, chunk_rows):
         yield slice(start, min(start + chunk_rows, n_rows))
@@ -64,7 +64,7 @@ class MemoryRows:
         return len(self.X)
 
     def chunks(self, start: int = 0) -> Iterator[Chunk]:
-        for rows in list(slices(self.n_rows))[start:]:
+        for rows in list(row_slices(self.n_rows))[start:]:
             yield self.at(rows)
 
     def sample(self, n_rows: int) -> Chunk:

@@ -23,7 +23,7 @@ from odvff.model.task import Task
 from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, parts_of
 from odvff.posterior.orthogonal import JOINT_ROWS, REFINEMENT
-from odvff.rows import slices
+from odvff.rows import row_slices
 from odvff.support.threads import n_threads, one_blas_thread
 from odvff.tables import Category, Numeric, Schema, Table, as_table
 from odvff.tables.schema import check_names
@@ -161,7 +161,7 @@ class Model:
         def one(s: slice) -> Any:
             return function(self.schema.encode(table.take(s)))
 
-        blocks = list(slices(table.n_rows, block_rows))
+        blocks = list(row_slices(table.n_rows, block_rows))
         if not blocks:
             return function(np.zeros((0, self.schema.width)))
         with one_blas_thread():

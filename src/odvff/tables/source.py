@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from odvff.policy import DEFAULT, Policy
-from odvff.rows import Chunk, key_generator, slices, smallest_keys
+from odvff.rows import Chunk, key_generator, row_slices, smallest_keys
 from odvff.tables.schema import Schema, SchemaBuilder
 from odvff.tables.table import Table
 
@@ -63,7 +63,7 @@ class MemorySource:
     expected_rows = n_rows
 
     def chunks(self, start: int = 0) -> Iterator[Labelled]:
-        for s in list(slices(self.n_rows))[start:]:
+        for s in list(row_slices(self.n_rows))[start:]:
             yield self._at(s)
 
     def sample(self, n_rows: int) -> Labelled:
