@@ -1,13 +1,12 @@
 """The commands and their options. Everything else is imported when a command runs, so that help comes at once."""
 
-import re
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from odvff.cli.failures import CODES, reported
+from odvff.cli.options import Delimiter, Encoding, FitOptions, Strict, listed, one_by_one
 from odvff.cli.terminal import Terminal
 
 app = typer.Typer(
@@ -21,22 +20,6 @@ app = typer.Typer(
 )
 
 
-class Task(StrEnum):
-    auto, regression, classification = "auto", "regression", "classification"
-
-
-class Method(StrEnum):
-    odvff, vff, odvgp, svgp, sgpr, exact = "odvff", "vff", "odvgp", "svgp", "sgpr", "exact"
-
-
-class Structure(StrEnum):
-    additive, separable = "additive", "separable"
-
-
-class Inference(StrEnum):
-    auto, collapsed, sites, stochastic = "auto", "collapsed", "sites", "stochastic"
-
-
 Data = Annotated[
     list[str],
     typer.Argument(
@@ -46,8 +29,6 @@ Data = Annotated[
 Model = Annotated[Path, typer.Argument(help="A model that `odvff fit` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the result.")]
-Delimiter = Annotated[str | None, typer.Option(help="Of CSV files; found out by default.")]
-Encoding = Annotated[str, typer.Option(help="Of CSV files; latin-1 is the other usual one.")]
 Interval = Annotated[float, typer.Option(help="The probability that intervals hold.")]
 
 
@@ -72,89 +53,17 @@ def _main(
     epilog="Example: odvff fit flights.parquet --target arr_delay --exclude tailnum --model delay.odvff\n\n"
     "Example: zcat big.csv.gz | odvff fit - --target y --holdout 0.2 --json"
 )
+@one_by_one
 def fit(
     data: Data,
-    target: Annotated[str, typer.Option("--target", "-t", help="The column to predict.")],
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", "-m", help="Where to write the model; by default beside you, named after the data."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", "-x", help="Columns to leave out; several times or with commas.")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option("--categorical", "-c", help="Columns of numbers to take as categories. Text is taken so anyway."),
-    ] = None,
-    weights: Annotated[str | None, typer.Option(help="A column of how often each row counts.")] = None,
-    task: Annotated[
-        Task, typer.Option(help="By default classification if the target holds text, booleans or two values.")
-    ] = Task.auto,
-    holdout: Annotated[
-        float,
-        typer.Option(
-            help="Share of rows kept apart to measure how good the model is, by a hash of each row; 0 for none."
-        ),
-    ] = 0.1,
-    method: Annotated[Method, typer.Option(help="How the model is approximated.")] = Method.odvff,
-    structure: Annotated[
-        Structure, typer.Option(help="One effect for each column, or one joint effect of two or three.")
-    ] = Structure.additive,
-    smoothness: Annotated[float, typer.Option(help="Of effects: 0.5, 1.5 or 2.5.")] = 1.5,
-    harmonics: Annotated[str, typer.Option(help="Features of each numeric column, or auto.")] = "auto",
-    inducing: Annotated[str, typer.Option(help="Inducing points, or auto.")] = "auto",
-    interactions: Annotated[
-        str,
-        typer.Option(
-            help="Pairs of numeric columns with a joint effect: auto looks for those that pay, a number for up to so "
-            "many, 0 for none, or their names as width:height,depth:mass."
-        ),
-    ] = "auto",
-    inference: Annotated[Inference, typer.Option(help="How it is fitted.")] = Inference.auto,
-    likelihood: Annotated[
-        str | None,
-        typer.Option(help="gaussian, or probit for classes, unless you name another; a name that is none lists all."),
-    ] = None,
-    max_iter: Annotated[int | None, typer.Option(help="The most iterations, rounds or steps.")] = None,
-    seed: Annotated[int, typer.Option(help="Of samples and minibatches.")] = 0,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse rows without a target instead of leaving them out.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run of the same command that was broken off.")
-    ] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    options: FitOptions,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Fit a model to a table and write it to a file. Tables larger than memory are streamed."""
     with reported(json):
-        from odvff.cli.fit import FitOptions, fit_files
+        from odvff.cli.fit import fit_files
 
-        options = FitOptions(
-            target=target,
-            model=model,
-            exclude=_listed(exclude),
-            categorical=_listed(categorical),
-            weights=weights,
-            task=task.value,
-            holdout=holdout,
-            method=method.value,
-            structure=structure.value,
-            smoothness=smoothness,
-            harmonics=harmonics,
-            inducing=inducing,
-            interactions=interactions,
-            inference=inference.value,
-            likelihood=likelihood,
-            max_iter=max_iter,
-            seed=seed,
-            strict=strict,
-            resume=resume,
-            delimiter=delimiter,
-            encoding=encoding,
-        )
         fit_files(data, options, Terminal(as_json=json, quiet=quiet))
 
 
@@ -174,7 +83,8 @@ def predict(
     interval: Interval = 0.95,
     effects: Annotated[bool, typer.Option("--effects", help="Also what each term adds to the prediction.")] = False,
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", "-k", help="Columns of the data to carry over, such as an identifier.")
+        list[str] | None,
+        typer.Option("--keep", "-k", callback=listed, help="Columns of the data to carry over, such as an identifier."),
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
@@ -186,7 +96,7 @@ def predict(
         from odvff.cli.predict import predict_files
 
         terminal = Terminal(as_json=json, quiet=quiet)
-        predict_files(model, data, output, interval, effects, _listed(keep), (delimiter, encoding), terminal)
+        predict_files(model, data, output, interval, effects, keep or [], (delimiter, encoding), terminal)
 
 
 @app.command(epilog="Example: odvff evaluate delay.odvff january.parquet --json")
@@ -197,9 +107,7 @@ def evaluate(
         str | None,
         typer.Option("--target", "-t", help="The column with what really happened; by default as in training."),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse rows without a target instead of leaving them out.")
-    ] = False,
+    strict: Strict = False,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
     json: Json = False,
@@ -259,9 +167,3 @@ def demo(
         from odvff.cli.demo import run_demo
 
         run_demo(folder, Terminal(as_json=json, quiet=quiet))
-
-
-def _listed(values: list[str] | None) -> tuple[str, ...]:
-    """Names given several times or with commas; a comma that belongs to a name is written \\,"""
-    split = [name for value in values or [] for name in re.split(r"(?<!\\),", value)]
-    return tuple(name.replace("\\,", ",").strip() for name in split if name.strip())

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from odvff.cli.fit import FitOptions, fitted
+from odvff.cli.fit import fitted
+from odvff.cli.options import FitOptions
 from odvff.cli.terminal import Terminal, table
 from odvff.errors import FileError, InputError
 from odvff.model.model import Model

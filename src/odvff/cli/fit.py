@@ -1,7 +1,7 @@
 """`odvff fit`: from files to a model file."""
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 import odvff
 from odvff.cli.failures import as_option
+from odvff.cli.options import FitOptions
 from odvff.cli.places import check_output
 from odvff.cli.quality import measure, quality_text, warn_of_rows
 from odvff.cli.terminal import Terminal, table
@@ -21,36 +22,10 @@ from odvff.support.threads import n_threads
 from odvff.tables.csv_file import Reading
 from odvff.tables.file_source import FileSource
 from odvff.tables.files import STANDARD_INPUT, TableFiles, check_column, check_usable
+from odvff.tables.targets import is_number
 
 PEEK_ROWS, MANY_VALUES = 100_000, 1000
 FEW_CLASSES = 10
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """What `odvff fit` was asked for."""
-
-    target: str
-    model: Path | None = None
-    exclude: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    weights: str | None = None
-    task: str = "auto"
-    holdout: float = 0.1
-    method: str = "odvff"
-    structure: str = "additive"
-    smoothness: float = 1.5
-    harmonics: str = "auto"
-    inducing: str = "auto"
-    interactions: str = "auto"
-    inference: str = "auto"
-    likelihood: str | None = None
-    max_iter: int | None = None
-    seed: int = 0
-    strict: bool = False
-    resume: bool = False
-    delimiter: str | None = None
-    encoding: str = "utf-8"
 
 
 def fit_files(data: list[str], options: FitOptions, terminal: Terminal) -> None:
@@ -60,8 +35,9 @@ def fit_files(data: list[str], options: FitOptions, terminal: Terminal) -> None:
 
 def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Model, Path, FileSource]:
     """The fitted model, where it was saved, and the rows it was fitted to."""
-    reading = Reading(options.delimiter, options.encoding, frozenset(options.categorical), frozenset(options.exclude))
-    if options.target in options.exclude:
+    categorical, exclude = options.categorical or [], options.exclude or []
+    reading = Reading(options.delimiter, options.encoding, frozenset(categorical), frozenset(exclude))
+    if options.target in exclude:
         raise InputError(f"the target {options.target!r} is excluded; leave it in.")
     files = TableFiles(data, reading)
     check_column(options.target, files.names)
@@ -75,7 +51,7 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Mo
         strict=options.strict,
         seed=options.seed,
     )
-    for name in options.categorical:
+    for name in categorical:
         check_column(name, [*source.features, options.target])
     if "" in files.names:
         terminal.warn("a column without a name, a row index perhaps, was left out")
@@ -170,20 +146,12 @@ def _peek(files: TableFiles, column: str, most: int) -> set[Any]:
 
 def _refuse_numbers_with_a_slip(labels: set[Any], target: str) -> None:
     """Text of which most are numbers is no set of classes, but numbers with something else among them."""
-    others = sorted(label for label in labels if not _is_number(label))
+    others = sorted(label for label in labels if not is_number(label))
     if len(labels) > FEW_CLASSES and len(others) < len(labels) / 2:
         raise InputError(
             f"the target {target!r} holds numbers, and also {str(others[0])[:40]!r}; leave it empty where it is "
             "missing, or say --task classification if these are classes."
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _estimator(task: str, options: FitOptions) -> Any:
@@ -200,7 +168,7 @@ def _estimator(task: str, options: FitOptions) -> Any:
         interactions=_pairs(options.interactions),
         inference=options.inference,
         max_iter=options.max_iter,
-        categorical=[name for name in options.categorical if name != options.target] or "auto",
+        categorical=[name for name in options.categorical or [] if name != options.target] or "auto",
         random_state=options.seed,
         **likelihood,
     )

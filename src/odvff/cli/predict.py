@@ -33,7 +33,7 @@ def predict_files(
     output: Path | None,
     interval: float,
     effects: bool,
-    keep: tuple[str, ...],
+    keep: list[str],
     csv: tuple[str | None, str],
     terminal: Terminal,
 ) -> None:

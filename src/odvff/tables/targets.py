@@ -77,14 +77,15 @@ def _as_floats(y: Any) -> Any:
     try:
         return y.astype(np.float64)
     except (TypeError, ValueError) as error:
-        wrong = next(v for v in y.ravel() if not _is_number(v))
+        wrong = next(v for v in y.ravel() if not is_number(v))
         raise InputError(
             f"y holds {plain(wrong)!r} ({type(plain(wrong)).__name__}), which is no number; convert it, or use "
             "ODVFFClassifier if these are labels."
         ) from error
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Is this a number, or the text of one?"""
     try:
         float(value)
     except (TypeError, ValueError):
