@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from odvff.cli.quality import evaluated, quality_text, reading_for
+from odvff.cli.quality import evaluated, quality_text
 from odvff.cli.terminal import Terminal
 from odvff.model.file import load
 
@@ -12,6 +12,6 @@ def evaluate_files(
 ) -> None:
     """Measure, and say what came of it."""
     learned = load(model)
-    evaluation, source = evaluated(learned, data, target, reading_for(learned, *csv), strict, terminal)
+    evaluation, source = evaluated(learned, data, target, csv, strict, terminal)
     result = {"model": str(model), "dropped_rows": source.dropped, **evaluation.to_words()}
     terminal.show(result, quality_text(evaluation, f"on {evaluation.n_rows:,} rows"))

@@ -10,29 +10,14 @@ from odvff.cli.terminal import Terminal, table
 from odvff.errors import InputError
 from odvff.model.evaluation import Evaluator
 from odvff.model.model import Model
-from odvff.model.quality import Evaluation
+from odvff.model.quality import METRICS, Evaluation
 from odvff.support.progress import Progress, Step
+from odvff.tables import Category
 from odvff.tables.csv_file import Reading
 from odvff.tables.file_source import FileSource
 from odvff.tables.files import TableFiles
 from odvff.tables.table import FrameTable
 
-NAMES = {
-    "rmse": "root mean squared error",
-    "rmse_of_the_mean": "… of the mean alone",
-    "mae": "mean absolute error",
-    "r2": "share of variance explained (R²)",
-    "mean_log_density": "mean log density",
-    "crps": "CRPS",
-    "coverage_95": "share within 95 % intervals",
-    "width_95": "mean width of these",
-    "accuracy": "accuracy",
-    "accuracy_of_the_commonest": "… of the commonest class",
-    "log_loss": "log loss",
-    "brier": "Brier score",
-    "ece": "calibration error",
-    "auc": "area under the ROC curve",
-}
 SHOWN_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -62,8 +47,6 @@ def measure(
 
 def reading_for(model: Model, delimiter: str | None, encoding: str) -> Reading:
     """How a file must be read so that its columns have the types of training."""
-    from odvff.tables import Category
-
     columns = model.schema.columns
     kinds = {c.name: {type(v) for v in c.levels if v is not None} for c in columns if isinstance(c, Category)}
     text = frozenset(name for name, some in kinds.items() if str in some)
@@ -74,9 +57,10 @@ def reading_for(model: Model, delimiter: str | None, encoding: str) -> Reading:
 
 
 def evaluated(
-    model: Model, data: list[str], target: str | None, reading: Reading, strict: bool, terminal: Terminal
+    model: Model, data: list[str], target: str | None, csv: tuple[str | None, str], strict: bool, terminal: Terminal
 ) -> tuple[Evaluation, FileSource]:
-    """The evaluation of a model on files."""
+    """The evaluation of a model on files; those of CSV have this delimiter and encoding."""
+    reading = reading_for(model, *csv)
     classes = model.task.classes
     if classes is not None and any(isinstance(c, str) for c in classes.tolist()):
         name = {target or model.target}
@@ -106,14 +90,14 @@ def warn_of_rows(source: FileSource, terminal: Terminal) -> None:
 
 def quality_text(evaluation: Evaluation, where: str) -> str:
     """Metrics and the calibration table for people."""
-    rows = [(NAMES[name], f"{evaluation.metrics[name]:.4g}") for name in NAMES if name in evaluation.metrics]
+    found, names = evaluation.metrics, METRICS[evaluation.task]
+    rows = [(words, f"{found[name]:.4g}") for name, words in names.items() if name in found]
     parts = [table(("measured", "value"), rows, f"How good it is {where}")]
     shown = [(level, share) for level, share in evaluation.calibration if level in SHOWN_LEVELS]
     if shown:
         cells = [(f"{100 * level:.0f} %", f"{100 * share:.1f} %") for level, share in shown]
         parts.append(table(("intervals of", "held"), cells, "Calibration"))
-    if evaluation.reliability:
-        for one in evaluation.reliability[:1]:
-            bins = [(f"{100 * p:.1f} %", f"{100 * share:.1f} %", f"{n:,}") for p, share, n in one.bins]
-            parts.append(table(("said", "happened", "rows"), bins, f"Calibration of class {one.label!r}"))
+    for one in evaluation.reliability[:1]:
+        bins = [(f"{100 * p:.1f} %", f"{100 * share:.1f} %", f"{n:,}") for p, share, n in one.bins]
+        parts.append(table(("said", "happened", "rows"), bins, f"Calibration of class {one.label!r}"))
     return "\n\n".join(parts)

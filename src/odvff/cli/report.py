@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from odvff.cli.places import check_output
-from odvff.cli.quality import evaluated, reading_for
+from odvff.cli.quality import evaluated
 from odvff.cli.terminal import Terminal
 from odvff.model.file import load
 from odvff.report import write_report
@@ -23,7 +23,7 @@ def report_model(
     place = model.with_suffix(".html") if output is None else output
     check_output(place, [model, *data])
     if data:
-        evaluation, _ = evaluated(learned, data, target, reading_for(learned, *csv), False, terminal)
+        evaluation, _ = evaluated(learned, data, target, csv, False, terminal)
     if evaluation is None:
         terminal.warn("the model has no held-out rows and no data were given: the report cannot say how good it is")
     write_report(place, learned, evaluation, name=model.stem)

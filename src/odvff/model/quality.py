@@ -15,17 +15,24 @@ RELIABILITY_BINS = 10
 MOST_RELIABILITY, MOST_CONFUSION = 10, 20
 
 METRICS = {
-    REGRESSION: (
-        "rmse",
-        "mae",
-        "r2",
-        "mean_log_density",
-        "crps",
-        "coverage_95",
-        "width_95",
-        "rmse_of_the_mean",
-    ),
-    CLASSIFICATION: ("accuracy", "log_loss", "brier", "ece", "auc", "accuracy_of_the_commonest"),
+    REGRESSION: {
+        "rmse": "root mean squared error",
+        "rmse_of_the_mean": "… of the mean alone",
+        "mae": "mean absolute error",
+        "r2": "share of variance explained (R²)",
+        "mean_log_density": "mean log density",
+        "crps": "CRPS",
+        "coverage_95": "share within 95 % intervals",
+        "width_95": "mean width of these",
+    },
+    CLASSIFICATION: {
+        "accuracy": "accuracy",
+        "accuracy_of_the_commonest": "… of the commonest class",
+        "log_loss": "log loss",
+        "brier": "Brier score",
+        "ece": "calibration error",
+        "auc": "area under the ROC curve",
+    },
 }
 
 
