@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -66,10 +66,6 @@ class TableFiles:
         return list(self.schema.names)
 
     @property
-    def n_files(self) -> int:
-        return len(self._files)
-
-    @property
     def expected_rows(self) -> int | None:
         """How many rows there are, where files say so; None where they must be read to know."""
         rows = [file.n_rows for file in self._files]
@@ -112,7 +108,7 @@ class TableFiles:
                 for batch in file.batches(columns, self.schema):
                     batch = batch.replace_schema_metadata().select(columns)
                     batch = batch if batch.schema.types == schema.types else batch.cast(schema, safe=False)
-                    yield batch, Place(file.shown if self.n_files > 1 else "", before)
+                    yield batch, Place(file.shown if len(self._files) > 1 else "", before)
                     before += batch.num_rows
 
     def _opened(self, path: str) -> "_File":
@@ -175,19 +171,6 @@ def _refuse_device(path: str) -> None:
         raise InputError(f"{path} is a device, which holds no table; give a file, or - for standard input.")
 
 
-class _File(Protocol):
-    """A file with rows."""
-
-    path: str
-    shown: str  # its name for people
-    schema: pa.Schema
-    n_rows: int | None  # if it says so
-
-    def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """All rows with these columns, which have the types of the schema."""
-        ...
-
-
 class _ParquetFile:
     def __init__(self, path: str, shown: str):
         self.path, self.shown = path, shown
@@ -216,6 +199,9 @@ class _ArrowFile:
                 batch = file.get_batch(i)
                 for start in range(0, batch.num_rows, BATCH_ROWS):
                     yield batch.slice(start, BATCH_ROWS)
+
+
+_File = CsvFile | _ParquetFile | _ArrowFile
 
 
 @contextlib.contextmanager
@@ -327,15 +313,8 @@ def check_usable(name: str, t: pa.DataType) -> None:
 
 
 def _is_binary(t: pa.DataType) -> bool:
-    return any(
-        is_one(t)
-        for is_one in (
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-            pa.types.is_binary_view,
-        )
-    )
+    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    return any(is_one(t) for is_one in kinds)
 
 
 def _plain_type(t: pa.DataType) -> pa.DataType:

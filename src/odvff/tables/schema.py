@@ -82,18 +82,9 @@ class Schema:
 
     def design(self, structure: str) -> Design:
         """The terms that these columns call for."""
-        numeric, levels, start = [], [], 0
-        for column in self.columns:
-            if isinstance(column, Numeric):
-                numeric.append(NumericPart(start, column.name, (0.0, 1.0)))
-                if column.missing:
-                    levels.append(LevelsPart(start + 1, column.missing_name, 2))
-            else:
-                levels.append(LevelsPart(start, column.name, len(column.levels)))
-            start += column.width
-        if self.intercept:
-            levels.append(LevelsPart(start, self._intercept_name, 1))
-        design = Design(tuple(numeric), tuple(levels), structure)
+        places = self.places()
+        numeric = (NumericPart(places[c.name], c.name, (0.0, 1.0)) for c in self.columns if isinstance(c, Numeric))
+        design = Design(tuple(numeric), self._levels(self.columns), structure)
         self._check_effect_names(design)
         return design
 
@@ -101,14 +92,20 @@ class Schema:
         """These terms over coded columns, with what is missing in the columns that they read, and the intercept."""
         read = {column for term in terms for column in term.columns or ()}
         places = self.places()
-        levels = [
-            LevelsPart(places[c.name] + 1, c.missing_name, 2)
-            for c in self.columns
-            if isinstance(c, Numeric) and c.missing and places[c.name] in read
-        ]
+        levels = self._levels(c for c in self.columns if isinstance(c, Numeric) and places[c.name] in read)
+        return Design((), levels, own=terms)
+
+    def _levels(self, columns: Iterable[Column]) -> tuple[LevelsPart, ...]:
+        """What categories call for, columns of numbers with missing values, and the intercept."""
+        places, parts = self.places(), []
+        for column in columns:
+            if isinstance(column, Category):
+                parts.append(LevelsPart(places[column.name], column.name, len(column.levels)))
+            elif column.missing:
+                parts.append(LevelsPart(places[column.name] + 1, column.missing_name, 2))
         if self.intercept:
-            levels.append(LevelsPart(self.width - 1, self._intercept_name, 1))
-        return Design((), tuple(levels), own=terms)
+            parts.append(LevelsPart(self.width - 1, self._intercept_name, 1))
+        return tuple(parts)
 
     def places(self) -> dict[str, int]:
         """The first coded column of every column."""

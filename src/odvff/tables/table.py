@@ -35,7 +35,8 @@ class Table(Protocol):
 
     def labels(self, column: int) -> list[Any]:
         """The column as plain labels (text, whole numbers, booleans), None where one is missing."""
-        ...
+        different, codes = self.factorised(column)
+        return [different[code] for code in codes]
 
     def factorised(self, column: int) -> tuple[list[Any], Any]:
         """The same as different labels, and for each row the place of its own among them."""
@@ -43,7 +44,7 @@ class Table(Protocol):
 
     def order(self, column: int) -> list[Any]:
         """The labels in the order that the table itself gives them, if it does."""
-        ...
+        return []
 
     def take(self, rows: Any) -> "Table":
         """The rows of a slice, or at these positions."""
@@ -85,7 +86,7 @@ def _check_different(X: Any, names: tuple[str, ...]) -> None:
     raise InputError(f"the columns {one!r} and {other!r} have one name, {first!r}, as text; rename one of them.")
 
 
-class ArrayTable:
+class ArrayTable(Table):
     """An array of numbers, whose columns are called x0, x1, …; a part of a larger table knows its first row."""
 
     def __init__(self, X: Any, first_row: int = 0):
@@ -106,21 +107,15 @@ class ArrayTable:
         values = np.asarray(self._X[:, column], dtype=np.float64)
         return _finite_or_missing(values, self.names[column], self._first_row)
 
-    def labels(self, column: int) -> list[Any]:
-        return [_plain(v, self.names[column]) for v in self._X[:, column].tolist()]
-
     def factorised(self, column: int) -> tuple[list[Any], Any]:
         different, codes = np.unique(self._X[:, column], return_inverse=True)
         return [_plain(v, self.names[column]) for v in different.tolist()], codes.ravel()
-
-    def order(self, column: int) -> list[Any]:
-        return []
 
     def take(self, rows: Any) -> "ArrayTable":
         return ArrayTable(self._X[rows], _first(rows, self._first_row))
 
 
-class FrameTable:
+class FrameTable(Table):
     """A data frame of any make that narwhals knows."""
 
     def __init__(self, frame: nw.DataFrame[Any], first_row: int = 0):
@@ -175,10 +170,6 @@ class FrameTable:
         except Exception as error:  # each make of table has its own
             raise InputError(f"column {name!r} ({series.dtype}) cannot be read as numbers: {error}.") from error
         return _finite_or_missing(values, name, self._first_row)
-
-    def labels(self, column: int) -> list[Any]:
-        different, codes = self.factorised(column)
-        return [different[code] for code in codes]
 
     def factorised(self, column: int) -> tuple[list[Any], Any]:
         series, name = self._series(column), self._names[column]
