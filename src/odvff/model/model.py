@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from odvff.design import TIMES
-from odvff.errors import InputError
 from odvff.model.predictive import Marginals, Predictive
 from odvff.model.quality import Evaluation
 from odvff.model.task import Task
@@ -25,7 +24,7 @@ from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, p
 from odvff.posterior.orthogonal import JOINT_ROWS, REFINEMENT
 from odvff.rows import row_slices
 from odvff.support.threads import n_threads, one_blas_thread
-from odvff.tables import Category, Numeric, Schema, Table, as_table
+from odvff.tables import Category, Schema, Table, as_table
 from odvff.tables.schema import check_names
 from odvff.tables.table import is_frame
 
@@ -199,70 +198,62 @@ class Model:
         o, effects = self.outputs[output], {}
         for p, name, part in parts:
             if len(part.columns) <= MOST_AXES:
-                kind, values, coded = self._grid(name, part)
+                values, coded = self._grid(part)
                 mean, variance = centred_effect(o.posterior, o.centre, p, coded)
-                effects[name] = Effect(name, kind, values, o.scale * mean, o.scale * np.sqrt(variance))
+                effects[name] = Effect(name, self._kind(part), values, o.scale * mean, o.scale * np.sqrt(variance))
         return effects
 
     def _effects_at_rows(self, table: Table, output: int, parts: list[tuple[int, str, Part]]) -> dict[str, Effect]:
-        o = self.outputs[output]
+        o, effects = self.outputs[output], {}
 
         def block(X: Any) -> Any:
             return np.array([centred_effect(o.posterior, o.centre, p, X) for p, _, _ in parts])
 
-        effects = {}
         for (_, name, part), (mean, variance) in zip(parts, self._blocks(table, block), strict=True):
-            kind, values = self._at_rows(part, table)
-            effects[name] = Effect(name, kind, values, o.scale * mean, o.scale * np.sqrt(variance))
+            values = self._at_rows(part, table)
+            effects[name] = Effect(name, self._kind(part), values, o.scale * mean, o.scale * np.sqrt(variance))
         return effects
+
+    def _kind(self, part: Part) -> str:
+        """Of its effect: "numeric", "category", "missing" or "surface"."""
+        column, *others = self.columns_of(part)
+        if others:
+            return "surface"
+        if isinstance(column, Category):
+            return "category"
+        return "numeric" if part.columns[0] == self.schema.places()[column.name] else "missing"
 
     def _name(self, part: Part) -> str:
         if part.name:
             return part.name
         columns = self.columns_of(part)
-        if isinstance(columns[0], Numeric) and part.columns[0] != self.schema.places()[columns[0].name]:
-            return columns[0].missing_name
-        return TIMES.join(column.name for column in columns)
+        return columns[0].missing_name if self._kind(part) == "missing" else TIMES.join(c.name for c in columns)
 
-    def _grid(self, name: str, part: Part) -> tuple[str, Any, Any]:
-        """Kind, values and coded rows to show a part at."""
-        starts, columns = self.schema.places(), self.columns_of(part)
-        if len(columns) == 1:
-            column, place = columns[0], part.columns[0]
-            if isinstance(column, Category):
-                coded = np.zeros((len(column.levels), self.schema.width))
-                coded[:, place] = np.arange(len(column.levels))
-                return "category", list(column.levels), coded
-            if place != starts[column.name]:  # the column of codes of missing values
-                return "missing", [None], np.zeros((1, self.schema.width))
-            values = column.grid(GRID)
-            coded = np.zeros((GRID, self.schema.width))
-            coded[:, place] = column.encode(values)[:, 0]
-            return "numeric", values, coded
-        if len(columns) > MOST_AXES:
-            raise InputError(
-                f"the effect of {name!r} depends on {len(columns)} columns at once and has no picture of its own; "
-                "pass rows to see it there."
-            )
-        axes = [column.grid(SURFACE) for column in columns]
-        values = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+    def _grid(self, part: Part) -> tuple[Any, Any]:
+        """Values and coded rows to show a part at."""
+        kind, columns = self._kind(part), self.columns_of(part)
+        values: Any
+        if kind == "surface":
+            axes = [column.grid(SURFACE) for column in columns]
+            values = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+            codes = [column.encode(values[:, i])[:, 0] for i, column in enumerate(columns)]
+        elif kind == "numeric":
+            values = columns[0].grid(GRID)
+            codes = [columns[0].encode(values)[:, 0]]
+        else:  # codes of levels, or of missing values
+            values = list(columns[0].levels) if kind == "category" else [None]
+            codes = [np.arange(len(values))]
         coded = np.zeros((len(values), self.schema.width))
-        for i, (place, column) in enumerate(zip(part.columns, columns, strict=True)):
-            coded[:, place] = column.encode(values[:, i])[:, 0]
-        return "surface", values, coded
+        coded[:, part.columns] = np.stack(codes, axis=1)
+        return values, coded
 
-    def _at_rows(self, part: Part, table: Any) -> tuple[str, Any]:
-        """Kind of a part, and the values that it has in a table."""
-        starts, columns = self.schema.places(), self.columns_of(part)
-        names = list(self.schema.names)
-        if len(columns) > 1:
-            values = np.stack([table.numbers(names.index(c.name)) for c in columns], axis=1)
-            return "surface", values
-        column, i = columns[0], names.index(columns[0].name)
-        if isinstance(column, Category):
-            return "category", table.labels(i)
-        kind = "numeric" if part.columns[0] == starts[column.name] else "missing"
-        return kind, table.numbers(i)
+    def _at_rows(self, part: Part, table: Table) -> Any:
+        """The values that a part has in a table."""
+        places = [self.schema.names.index(column.name) for column in self.columns_of(part)]
+        if self._kind(part) == "category":
+            return table.labels(places[0])
+        numbers = [table.numbers(i) for i in places]
+        return numbers[0] if len(numbers) == 1 else np.stack(numbers, axis=1)
 
     def _column(self, coded: int) -> Any:
         """The column that a coded one belongs to."""
