@@ -55,11 +55,7 @@ def save(path: str | os.PathLike[str], model: Model) -> None:
         "classes": None if classes is None else plain(classes),
         "classes_type": None if classes is None else classes.dtype.str,
         "evaluation": None if model.evaluation is None else model.evaluation.to_words(),
-        "versions": {
-            "odvff": odvff.__version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in PACKAGES},
-        },
+        "versions": versions(),
     }
     try:
         storage.write(path, KIND, arrays, header)
@@ -84,6 +80,12 @@ def load(path: str | os.PathLike[str], known: Iterable[type] = ()) -> Model:
         raise FileError(f"{path} is damaged, or no model of this version: {error}") from error
     except (np.linalg.LinAlgError, ArithmeticError, RecursionError, MemoryError) as error:
         raise FileError(f"{path} is damaged: its numbers make no model ({type(error).__name__}).") from error
+
+
+def versions() -> dict[str, str]:
+    """Of what makes models here, and shows them."""
+    own = {"odvff": odvff.__version__, "python": platform.python_version()}
+    return own | {name: version(name) for name in PACKAGES}
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:

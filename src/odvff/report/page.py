@@ -9,17 +9,16 @@ import base64
 import hashlib
 import json
 import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import Any
 
 import odvff
 from odvff.errors import InputError
+from odvff.model.file import versions
 from odvff.model.model import Model
 from odvff.model.quality import Evaluation
 from odvff.model.summary import COLUMNS, summarise
@@ -31,7 +30,6 @@ from odvff.report.palette import DARK_OF, as_css
 from odvff.report.quality_figures import quality_figures, training_figures
 from odvff.support.atomic import write_bytes
 
-PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FIGURES, LEAST_FIGURES, SHOWN_CLASSES = 120, 6, 20
 MOST_RANKED = 50
 DOMINANT = 0.9
@@ -298,13 +296,7 @@ def _making(model: Model) -> str:
         "estimator": model.made_by,
         **{name: summary.facts[name] for name in ("method", "structure", "rows", "features", "points")},
         "columns": f"{len(model.schema.columns):,}",
-        "versions of packages now": ", ".join(
-            [
-                f"odvff {odvff.__version__}",
-                f"Python {platform.python_version()}",
-                *(f"{name} {version(name)}" for name in PACKAGES),
-            ]
-        ),
+        "versions of packages now": ", ".join(f"{name} {which}" for name, which in versions().items()),
     }
     report = dict.fromkeys(line for output in model.outputs for line in output.report)
     steps = "".join(f"<li>{escape(line)}</li>" for line in report)

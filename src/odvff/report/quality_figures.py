@@ -35,21 +35,11 @@ def _calibration(evaluation: Evaluation) -> Figure:
     levels, observed = np.array(evaluation.calibration).T
     grid = np.linspace(0.0, 1.0, 41)
     low, high = chance(grid, evaluation.n_rows)
-    data = [
-        *band(plain(grid), low, high, "band_wide"),
-        line(
-            plain(levels),
-            plain(observed),
-            mode="lines+markers",
-            marker={"size": 5, "color": LIGHT["accent"]},
-            hovertemplate="promised %{x:.0%}, found %{y:.1%}<extra></extra>",
-        ),
-    ]
-    made = layout(
-        300,
-        xaxis=axis(title="promised: level of the interval", **SHARE),
-        yaxis=axis(title="found: share of rows within", **SHARE),
-        shapes=[straight(0, 0, 1, 1)],
+    made = _beside_chance(
+        (grid, low, high),
+        (levels, observed),
+        ("promised: level of the interval", "found: share of rows within"),
+        hovertemplate="promised %{x:.0%}, found %{y:.1%}<extra></extra>",
     )
     worst = int(np.argmax(np.abs(observed - levels)))
     summary = (
@@ -57,7 +47,16 @@ def _calibration(evaluation: Evaluation) -> Figure:
         f"Furthest off at {percent(levels[worst], 0)}: {percent(observed[worst])} of rows were within."
     )
     rows = [(percent(level, 0), percent(share)) for level, share in evaluation.calibration]
-    return Figure("Calibration of intervals", summary, data, made, ("promised", "found"), rows)
+    return Figure("Calibration of intervals", summary, *made, ("promised", "found"), rows)
+
+
+def _beside_chance(chance: Any, found: Any, titles: tuple[str, str], **more: Any) -> tuple[Any, dict[str, Any]]:
+    """Data and layout of shares that were found against those that were said: on the diagonal, but for chance."""
+    (at, low, high), (x, y) = chance, found
+    marks = {"mode": "lines+markers", "marker": {"size": 5, "color": LIGHT["accent"]}}
+    data = [*band(plain(at), low, high, "band_wide"), line(plain(x), plain(y), **marks, **more)]
+    axes = {"xaxis": axis(title=titles[0], **SHARE), "yaxis": axis(title=titles[1], **SHARE)}
+    return data, layout(300, **axes, shapes=[straight(0, 0, 1, 1)])
 
 
 def _shape_in_words(shares: Any, low: float, high: float) -> str:
@@ -154,29 +153,19 @@ def _reliability(one: Reliability) -> Figure:
     bins = np.array(one.bins).reshape(-1, 3)
     p, share, n = bins.T
     low, high = np.array([chance(q, int(k)) for q, k in zip(p, n, strict=True)]).reshape(-1, 2).T
-    data = [
-        *band(plain(p), low, high, "band_wide"),
-        line(
-            plain(p),
-            plain(share),
-            mode="lines+markers",
-            customdata=[int(k) for k in n],
-            marker={"color": LIGHT["accent"], "size": 6},
-            hovertemplate="predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>",
-        ),
-    ]
-    made = layout(
-        280,
-        xaxis=axis(title="predicted probability", **SHARE),
-        yaxis=axis(title="found: share of rows", **SHARE),
-        shapes=[straight(0, 0, 1, 1)],
+    made = _beside_chance(
+        (p, low, high),
+        (p, share),
+        ("predicted probability", "found: share of rows"),
+        customdata=[int(k) for k in n],
+        hovertemplate="predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>",
     )
     rows = [(percent(a), percent(b), f"{int(k):,}") for a, b, k in one.bins]
     title = f"Reliability: {label(one.label, 60)}"
     inside = (low <= share) & (share <= high)
     many = "All" if inside.all() else f"{int(inside.sum())} of {len(inside)}"
     summary = f"{many} groups of rows lie where chance alone could put them (shaded). On the diagonal is ideal."
-    return Figure(title, summary, data, made, ("mean predicted", "found", "rows"), rows)
+    return Figure(title, summary, *made, ("mean predicted", "found", "rows"), rows)
 
 
 def _confusion(evaluation: Evaluation) -> Figure:
