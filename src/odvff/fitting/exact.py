@@ -5,7 +5,7 @@ from dataclasses import replace
 from odvff.errors import Argument, InputError
 from odvff.features import InducingPoints
 from odvff.fitting.look import first_look
-from odvff.fitting.points import JITTER
+from odvff.fitting.points import POINT_JITTER
 from odvff.fitting.problem import Named, Problem, Start
 from odvff.inference import Fit, optimal_posterior
 from odvff.inference.collapsed.fit import NOISE, scale_of
@@ -32,7 +32,7 @@ def exact_start(problem: Problem) -> Start:
     if weights is not None:
         raise InputError("method 'exact' takes no weights; repeat the rows, or use ", Argument("method", "odvff"), ".")
     fitted, noise = first_look(problem)
-    return Start(problem.design.point_terms(X[:1], fitted, JITTER), noise, report=("exact",))
+    return Start(problem.design.point_terms(X[:1], fitted, POINT_JITTER), noise, report=("exact",))
 
 
 def fit_exactly(problem: Problem, start: Start, gamma: bool) -> Named:

@@ -14,7 +14,7 @@ from odvff.support.checks import whole
 from odvff.support.progress import Step
 from odvff.terms import Sum
 
-JITTER = 1e-6  # of the covariance of points that carry it
+POINT_JITTER = 1e-6  # of the covariance of points that carry it
 
 
 def point_start(problem: Problem) -> Start:
@@ -28,7 +28,7 @@ def point_start(problem: Problem) -> Start:
     options = problem.options
     Z = kmeans_points(problem.points_sample()[:, columns], options.n_beta, seed=options.seed, policy=problem.policy)
     report = (f"{options.n_beta} inducing points carry the covariance",)
-    return Start(problem.design.point_terms(Z, fitted, JITTER), noise, report=report)
+    return Start(problem.design.point_terms(Z, fitted, POINT_JITTER), noise, report=report)
 
 
 def points_for_the_mean(problem: Problem, terms: Sum) -> Any:

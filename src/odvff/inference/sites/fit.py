@@ -46,7 +46,7 @@ from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.terms import Sum, Term
 
 STAGE = "sites"
-VARIANCE = (1e-12, 1e15)
+SITE_VARIANCE = (1e-12, 1e15)  # of f, whose scale is not that of y
 REACH = 3.0  # of logarithms of hyper-parameters, in one round
 SMALLEST_STEP = 1e-8
 
@@ -256,7 +256,7 @@ class _Latent:
         self.size = self.terms.size
         self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
         self._template = CollapsedBound(self.terms, self._no_sites)
-        self._limits = kernel_limits(self._template, np.log(VARIANCE))
+        self._limits = kernel_limits(self._template, np.log(SITE_VARIANCE))
 
     def start(self, level: float, scale: float | None = None) -> _LatentGuess:
         """The prior, with the hyper-parameters of the terms; their variances add up to `scale`, if it is given."""
