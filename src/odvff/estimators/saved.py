@@ -13,12 +13,8 @@ from odvff.estimators.regressor import ODVFFRegressor
 from odvff.likelihoods import LIKELIHOODS
 from odvff.model import file
 from odvff.model.model import Model
-from odvff.model.task import CLASSIFICATION, REGRESSION
 
-ESTIMATORS: dict[str, tuple[str, Any]] = {
-    "ODVFFRegressor": (REGRESSION, ODVFFRegressor),
-    "ODVFFClassifier": (CLASSIFICATION, ODVFFClassifier),
-}
+ESTIMATORS: dict[str, Any] = {made.__name__: made for made in (ODVFFRegressor, ODVFFClassifier)}
 
 
 def load(path: str | os.PathLike[str], *, known: Iterable[type] = ()) -> Any:
@@ -38,8 +34,8 @@ def _estimator(model: Model) -> Any:
     """The estimator of a model that says by which it was made, and what that was asked for."""
     if model.made_by not in ESTIMATORS:
         raise FileError(f"it holds an unknown estimator, {model.made_by[:40]!r}.")
-    task, made = ESTIMATORS[model.made_by]
-    if model.task.name != task:
+    made = ESTIMATORS[model.made_by]
+    if made._labels != (model.task.classes is not None):
         raise FileError(f"it holds a {model.task.name}, which its estimator does not do.")
     unknown = set(model.asked) - set(made._get_param_names())
     if unknown:

@@ -8,7 +8,6 @@ prediction does not depend on how many rows are asked for at once.
 
 import warnings
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +22,7 @@ from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, parts_of
 from odvff.posterior.orthogonal import JOINT_ROWS, REFINEMENT
 from odvff.rows import row_slices
-from odvff.support.threads import n_threads, one_blas_thread
+from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.tables import Category, Schema, Table, as_table
 from odvff.tables.schema import check_names
 from odvff.tables.table import is_frame
@@ -166,8 +165,7 @@ class Model:
         with one_blas_thread():
             if len(blocks) == 1:
                 return one(blocks[0])
-            with ThreadPoolExecutor(n_threads()) as pool:
-                return np.concatenate(list(pool.map(one, blocks)), axis=-1)
+            return np.concatenate(list(side_by_side(one, blocks)), axis=-1)
 
     def parts(self, output: int = 0) -> list[tuple[int, str, Part]]:
         """Position, name and part of all that has an effect (the intercept has none)."""

@@ -5,9 +5,8 @@ the same ones on every run and in whatever order they come, and equal rows on on
 one before is worked on.
 """
 
-import queue
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from typing import Any
 
@@ -24,7 +23,7 @@ from odvff.tables.table import FrameTable
 
 Rows = tuple[FrameTable, Any, Any]  # a table, the target of every row, and weights or None
 
-AHEAD = 1
+END = object()
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -284,39 +283,9 @@ def _numbers(column: Any, name: str, remedy: str) -> Any:
 
 
 def ahead(items: Iterator[Any]) -> Iterator[Any]:
-    """The same items, the next ones made in a thread of their own while one is in use."""
-    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(AHEAD)
-    stop = threading.Event()
-
-    def put(entry: tuple[bool, Any]) -> bool:
-        while not stop.is_set():
-            try:
-                ready.put(entry, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    def work() -> None:
-        try:
-            for item in items:
-                if not put((True, item)):
-                    return
-            put((False, None))
-        except BaseException as error:  # raised where the items are used
-            put((False, error))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        while True:
-            more, item = ready.get()
-            if more:
-                yield item
-            elif item is not None:
-                raise item
-            else:
-                return
-    finally:
-        stop.set()
-        thread.join()
+    """The same items, the next one made in a thread of its own while one is in use."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, END)
+        while (item := coming.result()) is not END:
+            coming = pool.submit(next, items, END)
+            yield item
