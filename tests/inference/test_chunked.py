@@ -6,7 +6,8 @@ import pytest
 
 from odvff import Fourier, GaussianNoise, InducingPoints, InputError, Matern, Term
 from odvff.inference import FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
+from odvff.inference.collapsed.chunked import ChunkedBound
+from odvff.inference.collapsed.passes import fit_by_passes
 from odvff.search import greedy_points
 from odvff.search.points import add_inducing
 from odvff.statistics import collect
@@ -68,7 +69,7 @@ def test_weights_are_frequencies(data):
 def test_sgpr_moves_its_points_and_rises(data):
     X, y = data
     bound = ChunkedBound(models()["points"], 0.5, X, y)
-    fit = fit_chunked(bound, max_iter=60)
+    fit = fit_by_passes(bound, max_iter=60)
     assert fit.bound > bound(bound.start)[0] + 5
     assert np.isclose(fit.posterior.elbo(GaussianNoise(fit.noise), X, y), fit.bound, rtol=1e-6)
     assert not np.allclose(fit.terms.terms[0].features.locations, models()["points"][0].features.locations)
@@ -81,7 +82,7 @@ def test_joint_refinement_of_gamma_never_loses_evidence(data):
     terms = models()["fourier"]
     fit = fit_collapsed(terms, collect(terms, [(X, y)]))
     two_stage = add_inducing(fit, [(X, y)], greedy_points(fit.terms, X, 6)).fit
-    refined = fit_chunked(
+    refined = fit_by_passes(
         ChunkedBound(two_stage.terms, two_stage.noise, X, y, gamma=two_stage.posterior.gamma), max_iter=40
     )
     assert fit.bound <= two_stage.bound <= refined.bound + 1e-4
@@ -90,9 +91,9 @@ def test_joint_refinement_of_gamma_never_loses_evidence(data):
 def test_how_it_ended_is_said(data):
     X, y = data
     with pytest.warns(FitWarning, match="stopped before it converged"):
-        assert not fit_chunked(ChunkedBound(models()["points"], 0.2, X, y), max_iter=1).converged
+        assert not fit_by_passes(ChunkedBound(models()["points"], 0.2, X, y), max_iter=1).converged
     with pytest.warns(FitWarning, match="y is constant"):
-        fit = fit_chunked(ChunkedBound(models()["points"], 0.2, X, np.zeros(len(X))), max_iter=50)
+        fit = fit_by_passes(ChunkedBound(models()["points"], 0.2, X, np.zeros(len(X))), max_iter=50)
     assert 1e-21 < fit.noise < 1e-10
 
 

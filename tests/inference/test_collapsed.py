@@ -28,7 +28,7 @@ from odvff import (
 )
 from odvff.features import whitening
 from odvff.inference import CollapsedBound, FitWarning, collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.collapsed.bound import _inverse_root
+from odvff.inference.collapsed.bound import inverse_root_of
 from odvff.statistics import collect
 
 
@@ -159,7 +159,7 @@ def test_statistics_that_rounding_made_indefinite_are_mended():
     A = np.diag([3.0, 1.0, -1e-9])
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     A = Q @ A @ Q.T
-    inverse_root, log_det = _inverse_root(1e3 * A, 1e-9)
+    inverse_root, log_det = inverse_root_of(1e3 * A, 1e-9)
     S = inverse_root.T @ inverse_root
     assert np.allclose(np.triu(inverse_root, 1), 0, atol=1e-12)
     expected = Q @ np.diag(1 / (1 + 1e12 * np.array([3.0, 1.0, 0.0]))) @ Q.T

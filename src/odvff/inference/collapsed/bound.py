@@ -92,7 +92,7 @@ class CollapsedBound:
         noise, slices = float(np.exp(parameters[-1])), self.blocks.slices
         sums = self._sums(parameters)
         A, b = sums.A, sums.b
-        inverse_root, log_det = _inverse_root(A, noise)
+        inverse_root, log_det = inverse_root_of(A, noise)
         v = inverse_root.T @ (inverse_root @ b) / noise
         fit, residuals = self._misfit(parameters, sums, b @ v)
         left_out = residuals.sum() / noise
@@ -189,7 +189,7 @@ def _root(A: Any, noise: float) -> tuple[Any | None, float]:
     return (None, np.nan) if failed else (upper, 2 * float(np.log(np.diagonal(upper)).sum()))
 
 
-def _inverse_root(A: Any, noise: float) -> tuple[Any, float]:
+def inverse_root_of(A: Any, noise: float) -> tuple[Any, float]:
     """L⁻¹ and log|B̃|."""
     upper, log_det = _root(A, noise)
     if upper is None:

@@ -1,15 +1,15 @@
 """The collapsed bound where features change with hyper-parameters: exact value and gradient, in bounded memory.
 
-Inducing points in β (SGPR) and γ (for the mean) give columns that depend on what is optimised, so their statistics
-must be taken again for every evaluation. Two passes over the rows give the exact gradient with the memory of one
-chunk: first the sums
+γ (for the mean) and inducing points in β give columns that depend on what is optimised, so their statistics must be
+taken again for every evaluation. (`moving` does so without γ, and takes the sums of fixed features once.) Two passes
+over the rows give the exact gradient with the memory of one chunk: first the sums
 
     G = Σ w z zᵀ,  g = Σ w z y,  κ = Σ w k(x,x),      z = (ψ(x), k(γ,x) − ψ(γ)ᵀψ(x)),
 
 then the bound's derivatives with respect to these sums, pulled back through each chunk. L-BFGS-B does the rest.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,11 +18,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from scipy.optimize import minimize
 
-from odvff.errors import InputError, NumericalError
-from odvff.inference.collapsed.fit import NOISE, Fit, scale_of
-from odvff.inference.notes import unfinished_fit
+from odvff.errors import InputError
+from odvff.inference.collapsed.fit import NOISE
 from odvff.inference.stochastic.grouped import whiten
 from odvff.inference.stochastic.trainable import Recipe, named_like, take_terms_apart
 from odvff.likelihoods import GaussianNoise
@@ -30,8 +28,6 @@ from odvff.linalg import Dense
 from odvff.posterior import Posterior
 from odvff.support.arrays import in_double_precision
 from odvff.support.checks import matrix, positive, vector, whole
-from odvff.support.run import Tell, warn
-from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
 JITTER = 1e-10
@@ -184,56 +180,6 @@ def _bound(model: _Model, p: Any, fixed: Any, G: Any, g: Any, kappa: Any, totals
 def _pull_back(model: _Model, p: Any, fixed: Any, chunk: Any, upstream: Any) -> Any:
     _, back = jax.vjp(lambda p: model.sums(p, fixed, chunk), p)
     return back(upstream)[0]
-
-
-def fit_chunked(
-    bound: ChunkedBound,
-    *,
-    max_iter: int = 200,
-    progress: Callable[[int, float], None] | None = None,
-    tell: Tell = warn,
-) -> Fit:
-    """Maximise a chunked bound from where it starts; the result is never below the start."""
-    limits = bound.limits(scale_of(bound.mean, bound.variance, tell))
-    start = np.clip(bound.start, limits[:, 0], limits[:, 1])
-    if not np.isfinite(bound(start)[0]):
-        raise NumericalError(
-            "the bound is not finite where it starts; inducing points may fall together (raise their `jitter` to "
-            "1e-6), or y is of a very different scale (standardise it)."
-        )
-    best: list[Any] = [-np.inf, bound.start]
-    history: list[float] = []
-
-    def loss(p: Any) -> tuple[float, Any]:
-        value, gradient = bound(p)
-        if not np.isfinite(value) or not np.isfinite(gradient).all():
-            return 1e10, 1e10 * (p - best[1])  # the line search turns back
-        if value > best[0]:
-            best[:] = [value, p.copy()]
-        return -value / bound.weight, -gradient / bound.weight
-
-    def callback(_: Any) -> None:
-        history.append(best[0])
-        if progress is not None:
-            progress(len(history), best[0])
-
-    message = "interrupted"
-    try:
-        options = {"maxiter": max_iter, "ftol": 1e-10, "gtol": 1e-6}
-        with one_blas_thread():
-            result = minimize(
-                loss, start, jac=True, method="L-BFGS-B", bounds=limits, callback=callback, options=options
-            )
-        flat = result.status == 2 and np.abs(result.jac).max() < 1e-3
-        message = "converged" if result.success or flat else str(result.message)
-    except KeyboardInterrupt:
-        if not np.isfinite(best[0]):
-            raise
-    q, noise = bound.posterior(best[1])
-    fit = Fit(q, noise, float(best[0]), tuple(history), message == "converged", message, ())
-    if not fit.converged:
-        tell(unfinished_fit(message, fit.bound))
-    return fit
 
 
 def _padded(X: Any, y: Any, w: Any, chunk_rows: int) -> Iterable[tuple[Any, Any, Any]]:

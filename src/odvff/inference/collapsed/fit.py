@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
+from odvff.inference.collapsed.blocks import Blocks
 from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
 from odvff.inference.maximise import maximise
 from odvff.inference.notes import ConstantTarget, unfinished_fit
 from odvff.policy import Policy
 from odvff.posterior import Posterior
+from odvff.rows import RowSource
 from odvff.statistics import Statistics
 from odvff.statistics.basis import signature
 from odvff.support.checks import whole
@@ -46,7 +48,7 @@ class Fit:
 
 def fit_collapsed(
     terms: Sum | Iterable[Term],
-    statistics: Statistics,
+    statistics: Statistics | RowSource | Iterable[Any],
     *,
     output: int = 0,
     noise: float | None = None,
@@ -62,6 +64,10 @@ def fit_collapsed(
 ) -> Fit:
     """Maximise the collapsed bound over all lengthscales, variances and the noise.
 
+    Where all terms have features that are fixed inside a box, their statistics are enough. If some move (inducing
+    points), give the rows instead, chunks `(X, y)` or `(X, y, weights)` in a list, or a `RowSource`: they are gone
+    through for every evaluation, from the kernels of the terms and `noise` on, and locations are found too.
+
     The statistics must come from `collect` with the same terms. Centre y (`Statistics.standardised`) unless its mean is
     small. The first start is chosen from the data; with `noise`, the kernels of the terms and this noise variance are
     a choice too, and if they are `known` to be near the optimum, the only one. `n_starts` tries others around it and
@@ -71,6 +77,12 @@ def fit_collapsed(
     Interrupting (Ctrl-C) returns the best found so far. What a person should know of the end is told to `tell`.
     """
     terms = Sum.of(terms)
+    if not terms.is_fixed:
+        from odvff.inference.collapsed.moving import fit_moving
+
+        return fit_moving(terms, statistics, noise, output, max_iter=max_iter, progress=progress, tell=tell)
+    if not isinstance(statistics, Statistics):
+        raise InputError("terms whose features are fixed are fitted to statistics; pass `collect(terms, chunks)`.")
     n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
     _check_statistics(terms, statistics)
     bound = CollapsedBound(terms, statistics, output)
@@ -223,13 +235,13 @@ def _start(run: _Run, scale: float, noise_given: float | None, known: bool) -> A
 
 
 def _limits(bound: CollapsedBound, scale: float) -> Any:
-    return np.vstack([kernel_limits(bound, np.log(VARIANCE) + np.log(scale)), np.log(NOISE) + np.log(scale)])
+    return np.vstack([kernel_limits(bound.blocks, np.log(VARIANCE) + np.log(scale)), np.log(NOISE) + np.log(scale)])
 
 
-def kernel_limits(bound: CollapsedBound, log_variance: Any) -> Any:
+def kernel_limits(blocks: Blocks, log_variance: Any) -> Any:
     """The least and the largest logarithm of every hyper-parameter of the terms, with those of the variances given."""
     limits: list[Any] = []
-    for own in bound.blocks.start:
+    for own in blocks.start:
         limits += [np.log(LENGTHSCALE)] * (len(own) - 1) + [log_variance]
     return np.array(limits)
 

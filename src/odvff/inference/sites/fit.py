@@ -256,7 +256,7 @@ class _Latent:
         self.size = self.terms.size
         self._no_sites = Statistics(np.zeros((self.size + 2,) * 2), self.size, rows.n_rows, rows.no_rows())
         self._template = CollapsedBound(self.terms, self._no_sites)
-        self._limits = kernel_limits(self._template, np.log(SITE_VARIANCE))
+        self._limits = kernel_limits(self._template.blocks, np.log(SITE_VARIANCE))
 
     def start(self, level: float, scale: float | None = None) -> _LatentGuess:
         """The prior, with the hyper-parameters of the terms; their variances add up to `scale`, if it is given."""

@@ -1,0 +1,113 @@
+"""Fixed features by statistics and moving ones in one collapsed fit: values, gradients, and what they are in the limit."""
+
+import gpjax as gpx
+import numpy as np
+import pytest
+
+from odvff import (
+    Additive,
+    Categorical,
+    Fourier,
+    InducingPoints,
+    InputError,
+    Kronecker,
+    Levels,
+    Matern,
+    Separable,
+    Sum,
+    Term,
+)
+from odvff.inference import collapsed_bound, fit_collapsed
+from odvff.inference.collapsed.chunked import ChunkedBound
+from odvff.inference.collapsed.moving import MovingBound
+from odvff.rows import MemoryRows
+from odvff.statistics import collect
+
+
+def rows(n=200, seed=0, beyond=0.2):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(-beyond, 1 + beyond, n), rng.uniform(0, 1, n), rng.integers(0, 3, n)])
+    return X, np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(n), rng.uniform(0.5, 2, n)
+
+
+def every_kind(seed=1):
+    rng = np.random.default_rng(seed)
+    pair = Separable((Matern(1.5, 0.5), Matern(0.5, 0.6)))
+    return Sum(
+        [
+            Term(Matern(1.5, 0.3), Fourier(4, (0, 1)), [0], "fixed"),
+            Term(
+                Additive((Matern(1.5, 0.5), Matern(2.5, 0.7, 0.4))), InducingPoints(rng.uniform(0, 1, (6, 2))), [0, 1]
+            ),
+            Term(gpx.kernels.Periodic(period=0.8), InducingPoints(rng.uniform(0, 1, (4, 1))), [1], "of GPJax"),
+            Term(Categorical(0.4), Levels(3), [2], "levels"),
+            Term(pair, Kronecker((Fourier(2, (0, 1)), Fourier(1, (0, 1)))), [0, 1], "pair"),
+            Term(
+                Separable((Matern(0.5, 0.4), Matern(2.5, 0.3))),
+                InducingPoints(rng.uniform(0, 1, (3, 2))),
+                [0, 1],
+                "both",
+            ),
+        ]
+    )
+
+
+def test_value_and_gradient():
+    """Rows in chunks of any size, some outside the boxes: the bound is that of the closed form, the gradient its own."""
+    X, y, w = rows()
+    terms = every_kind()
+    bound = MovingBound(terms, 0.07, lambda: [(X[:77], y[:77], w[:77]), (X[77:], y[77:], w[77:])])
+    value, gradient = bound(bound.start)
+    assert np.isclose(value, ChunkedBound(terms, 0.07, X, y, weights=w)(_same(terms, X, y, w))[0], rtol=1e-10)
+    plain = MovingBound(terms, 0.07, lambda: [(X, y)])
+    assert np.isclose(plain(plain.start)[0], collapsed_bound(terms, 0.07, X, y), rtol=1e-9)
+    rng = np.random.default_rng(0)
+    for part in (*(np.eye(len(gradient))[:6]), *rng.standard_normal((4, len(gradient)))):
+        numeric = (bound(bound.start + 1e-5 * part)[0] - bound(bound.start - 1e-5 * part)[0]) / 2e-5
+        assert np.isclose(gradient @ part, numeric, rtol=1e-5, atol=1e-4)
+
+
+def _same(terms, X, y, w):
+    return ChunkedBound(terms, 0.07, X, y, weights=w).start
+
+
+def test_one_fit_of_fixed_and_moving_terms_from_a_source_of_rows():
+    """The paper's periodic and Matérn model: what repeats is told from what does not, beyond the rows too."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, (400, 1))
+    y = np.sin(2 * np.pi * X[:, 0] / 2.0) + 0.2 * X[:, 0] - 1.0 + 0.1 * rng.standard_normal(400)
+    season = gpx.kernels.Periodic(period=2.1)
+    terms = [
+        Term(season, InducingPoints(np.linspace(0, 2, 9)[:, None]), [0], "season"),
+        Term(Matern(2.5, 8.0), Fourier(3, (0.0, 14.0)), [0], "trend"),
+    ]
+    fit = fit_collapsed(terms, MemoryRows(X, y), noise=0.05, max_iter=100)
+    assert fit.converged
+    assert 0.08 < np.sqrt(fit.noise) < 0.12
+    new = np.linspace(10, 13, 50)[:, None]  # seasons are foreseen
+    effects = fit.posterior.effects(new)
+    assert np.abs(effects.mean[:, 0] - np.sin(2 * np.pi * new[:, 0] / 2.0)).max() < 0.35
+    start = MovingBound(Sum(terms), 0.05, MemoryRows(X, y).chunks)
+    assert fit.bound > start(start.start)[0] + 100
+    assert np.isclose(fit.bound, collapsed_bound(fit.terms, fit.noise, X, y), rtol=1e-6)
+
+
+def test_locations_move_to_where_they_are_needed():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (300, 1))
+    y = np.where(X[:, 0] > 0.7, np.sin(40 * X[:, 0]), 0.0) + 0.05 * rng.standard_normal(300)
+    start = np.linspace(0, 1, 8)[:, None]
+    term = Term(Matern(2.5, 0.1), InducingPoints(start), [0])
+    fit = fit_collapsed([term], [(X, y)], max_iter=150)
+    there = fit.terms.terms[0].features.locations[:, 0]
+    assert np.sum(there > 0.65) > np.sum(start > 0.65)
+    assert fit.bound > collapsed_bound([term], 0.1, X, y) + 50
+
+
+def test_what_cannot_be_is_named():
+    X, y, _ = rows(50)
+    terms = every_kind()
+    with pytest.raises(InputError, match="are fitted to rows, one output at a time"):
+        fit_collapsed(terms, collect([terms.terms[0]], [(X, y)]))
+    with pytest.raises(InputError, match=r"are fitted to statistics; pass `collect\(terms, chunks\)`"):
+        fit_collapsed([terms.terms[0]], [(X, y)])
