@@ -1,4 +1,4 @@
-"""Fixed features by statistics and moving ones in one collapsed fit: values, gradients, and what they are in the limit."""
+"""Fixed features by statistics and moving ones in one collapsed fit: values, gradients, and what comes of it."""
 
 import gpjax as gpx
 import numpy as np
@@ -53,7 +53,7 @@ def every_kind(seed=1):
 
 
 def test_value_and_gradient():
-    """Rows in chunks of any size, some outside the boxes: the bound is that of the closed form, the gradient its own."""
+    """Rows in chunks of any size, some outside the boxes: the closed form's bound, and its derivatives."""
     X, y, w = rows()
     terms = every_kind()
     bound = MovingBound(terms, 0.07, lambda: [(X[:77], y[:77], w[:77]), (X[77:], y[77:], w[77:])])

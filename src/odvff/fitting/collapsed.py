@@ -36,12 +36,16 @@ def fit_by_statistics(problem: Problem, start: Start, gamma: bool) -> Named:
 
 def _fit_by_chunks(problem: Problem, start: Start) -> Named:
     """The collapsed fit of features that move with the hyper-parameters: SGPR, where they are points."""
-    from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
-
-    X, y, weights = problem.rows.everything()
-    bound = ChunkedBound(start.terms, start.noise, X, y, weights=weights)
-    max_iter, run = problem.options.max_iter, problem.run
-    return Named(fit_chunked(bound, max_iter=max_iter, progress=problem.note_iteration, tell=run.tell), start.report)
+    max_iter = problem.options.max_iter
+    fit = fit_collapsed(
+        start.terms,
+        problem.rows,
+        noise=start.noise,
+        max_iter=max_iter,
+        progress=problem.note_iteration,
+        tell=problem.run.tell,
+    )
+    return Named(fit, start.report)
 
 
 def _statistics(problem: Problem, start: Start) -> Statistics:
@@ -55,12 +59,13 @@ def _statistics(problem: Problem, start: Start) -> Statistics:
 
 def _refined(problem: Problem, fit: Fit) -> tuple[Fit, str]:
     """γ, kernels and noise moved together, from where the two stages ended; and what that brought."""
-    from odvff.inference.collapsed.chunked import ChunkedBound, fit_chunked
+    from odvff.inference.collapsed.chunked import ChunkedBound
+    from odvff.inference.collapsed.passes import fit_by_passes
 
     X, y, weights = problem.rows.everything()
     bound = ChunkedBound(fit.terms, fit.noise, X, y, gamma=fit.posterior.gamma, weights=weights)
     max_iter, run = problem.options.max_iter, problem.run
-    refined = fit_chunked(bound, max_iter=max_iter, progress=problem.note_iteration, tell=run.tell)
+    refined = fit_by_passes(bound, max_iter=max_iter, progress=problem.note_iteration, tell=run.tell)
     gain = refined.bound - fit.bound
     words = f"moving points and hyper-parameters together raised the bound by {max(gain, 0.0):.3g} nats"
     return (refined if gain > 0 else fit), words

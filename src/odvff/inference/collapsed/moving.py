@@ -73,7 +73,7 @@ class MovingBound:
             if not term.features.is_fixed:
                 if term.features.locations is None:
                     raise InputError(
-                        f"term {term.name!r} has {type(term.features).__name__}, neither fixed inside a box nor points; "
+                        f"term {term.name!r} has {type(term.features).__name__}, neither fixed in a box nor points; "
                         "derive them from FixedFeatures, or train by minibatches."
                     )
                 numbers, make = flat(term.kernel)
