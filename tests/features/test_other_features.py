@@ -182,7 +182,7 @@ def test_bad_input_is_named():
         Term(k, Fourier(2, (0, 1)), columns=[5], name="age").Kuf(X)
     with pytest.raises(InputError, match="columns must be whole numbers counted from 0"):
         Term(k, Fourier(2, (0, 1)), columns=[-1])
-    for wrong in ([None], "age", [np.nan], 1.5, [True, False], []):
+    for wrong in ([None], ["age", 1], [np.nan], 1.5, [True, False], []):
         with pytest.raises(InputError, match="columns must be whole numbers counted from 0"):
             Term(k, Fourier(2, (0, 1)), columns=wrong)
     for wrong in (3, Fourier):

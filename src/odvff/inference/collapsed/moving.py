@@ -1,14 +1,14 @@
 """The collapsed bound of terms of which some have features that move with hyper-parameters, such as inducing points.
 
 Sums over rows of fixed features are taken once. Of the moving ones, u(x) = k(Z, x), every evaluation goes through the
-rows twice, with the memory of a chunk: first the sums Σ w u φᵀ, Σ w u uᵀ, Σ w u y and Σ w k(x,x); then the bound's
+rows twice, with the memory of a chunk: first the sums of w u φᵀ, w u uᵀ, w u y and w k(x,x); then the bound's
 derivatives with respect to these are pulled back through each chunk,
 
-    dL = Σ_rows w (2 G φ + g y)ᵀ du + tr(G_K dK) − Σ w dk(x,x)/2σ²,
+    dL = Σ_rows w (C⁻ᵀ[2Ḡψ + ṽy/σ²])ᵀ du + tr(G_K dK) − Σ w dk(x,x)/2σ²,
 
-    G = ∂L/∂A = C⁻ᵀ[I − B̃⁻¹ − ṽṽᵀ]C⁻¹/2σ²,    g = ∂L/∂b = C⁻ᵀṽ/σ²,    G_K = −½ C⁻ᵀMC⁻¹,
+    Ḡ = ∂L/∂Ã = [I − B̃⁻¹ − ṽṽᵀ]/2σ²,    G_K = −½ C⁻ᵀMC⁻¹,
 
-with A = ΦᵀWΦ of all features, and Ã, B̃, ṽ, M as `bound` has them.
+with Ã, B̃, ṽ and M of all features as `bound` has them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +23,7 @@ from odvff.inference.collapsed.bound import inverse_root_of
 from odvff.inference.collapsed.fit import NOISE, VARIANCE, Fit, kernel_limits
 from odvff.inference.collapsed.passes import fit_by_passes
 from odvff.kernels.flat import flat
+from odvff.linalg import BlockFactor
 from odvff.posterior import Posterior
 from odvff.statistics import Rows, Statistics, collect
 from odvff.statistics.basis import fill_features, outside
@@ -121,15 +122,12 @@ class MovingBound:
             gradient[:n_fixed] = -0.5 * self._blocks.whitened(p).traces(middles)
             variances = self._blocks.variances
             gradient[variances] -= 0.5 * self.weight * np.exp(p[variances]) / noise
-        G = (np.eye(n) - inverse - np.outer(at.v, at.v)) / (2 * noise)
-        G = at.C.solve_transpose(at.C.solve_transpose(G).T)
-        g = at.C.solve_transpose(at.v) / noise
+        G = (np.eye(n) - inverse - np.outer(at.v, at.v)) / noise  # 2σ²·∂L/∂Ã, over σ²
         M = inverse - np.eye(n) + np.outer(at.v, at.v) + at.A / noise
         self._of_moving(p, at, M, gradient)
-        for X, y, w, phi in self._chunks(at.terms):
-            upstream = w * (2 * G @ phi + np.outer(g, y))
-            self._of_chunk(p, X, w, upstream, noise, gradient)
-        self._of_rows_outside(p, at, 2 * G, g, gradient)
+        for X, y, w, psi in self._chunks(at.terms, at.C):
+            self._of_chunk(p, at, X, w, G @ psi + np.outer(at.v / noise, y), gradient)
+        self._of_rows_outside(p, at, G, gradient)
         left_out = at.residual / noise
         gradient[-1] = 0.5 * (-self.weight + n - np.trace(inverse) + at.fit - at.v @ at.v + left_out)
         value = -0.5 * (self.weight * np.log(2 * np.pi * noise) + at.log_det + at.fit + left_out)
@@ -148,32 +146,33 @@ class MovingBound:
         terms, noise = self.terms_at(p), float(np.exp(p[-1]))
         n, C = terms.size, terms.Kuu().factor()
         A, b, prior = np.zeros((n, n)), np.zeros(n), 0.0
-        A[np.ix_(self._places, self._places)] = self._statistics.gram
-        b[self._places] = self._statistics.projections()
-        if self._blocks is not None:
+        if self._fixed is not None and self._blocks is not None:
+            own = BlockFactor(tuple(C.blocks[i] for i in self._fixed_at))
+            A[np.ix_(self._places, self._places)] = own.solve(own.solve(self._statistics.gram).T)
+            b[self._places] = own.solve(self._statistics.projections())
             prior += self.weight * np.exp(p[self._blocks.variances]).sum()
         moving = np.concatenate([np.r_[one.place] for one in self._moving])
-        for X, y, w, phi in self._chunks(terms):
-            own = phi[moving] * w
-            A[moving] += own @ phi.T
-            b[moving] += own @ y
+        # rows are whitened before they are summed: points that nearly fall together cost digits but once
+        for X, y, w, psi in self._chunks(terms, C):
+            own_rows = psi[moving] * w
+            A[moving] += own_rows @ psi.T
+            b[moving] += own_rows @ y
             prior += sum(w @ one.at(p).variances(X) for one in self._moving)
         A[np.ix_(self._places, moving)] = A[np.ix_(moving, self._places)].T
         kept = self._statistics.outside
         if len(kept):
-            phi = terms.Kuf(kept.X)
-            A += (phi * kept.weights) @ phi.T
-            b += phi @ (kept.weights * kept.Y[:, 0])
+            psi = C.solve(terms.Kuf(kept.X))
+            A += (psi * kept.weights) @ psi.T
+            b += psi @ (kept.weights * kept.Y[:, 0])
             prior += sum(kept.weights @ one.at(p).variances(kept.X) for one in self._moving)
-        A, b = C.solve(C.solve(A).T), C.solve(b)
         A = 0.5 * (A + A.T)
         root, log_det = inverse_root_of(A, noise)
         v = root.T @ (root @ b) / noise
         fit = (self._statistics.sum_of_squares() - b @ v) / noise
         return _At(terms, noise, C, A, root, log_det, v, float(fit), float(prior - np.trace(A)))
 
-    def _chunks(self, terms: Sum) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Rows inside the boxes, a few thousand at a time, with the features of all terms."""
+    def _chunks(self, terms: Sum, C: BlockFactor) -> Iterator[tuple[Any, Any, Any, Any]]:
+        """Rows inside the boxes, a few thousand at a time, with ψ of all terms."""
         for X, y, w in weighted_rows(self._rows()):
             for start in range(0, len(X), BLOCK_ROWS):
                 part = slice(start, start + BLOCK_ROWS)
@@ -187,7 +186,7 @@ class MovingBound:
                     phi[self._places] = own
                 for one in self._moving:
                     phi[one.place] = terms.terms[self._original.names.index(one.term.name)].Kuf(x)
-                yield x, own_y, own_w, phi
+                yield x, own_y, own_w, C.solve(phi)
 
     def _of_moving(self, p: Any, at: "_At", M: Any, gradient: Any) -> None:
         """tr(G_K dK) of every moving term."""
@@ -202,8 +201,8 @@ class MovingBound:
             gradient[one.numbers] += of_kernel
             gradient[one.locations] += of_Z.ravel()
 
-    def _of_chunk(self, p: Any, X: Any, w: Any, upstream: Any, noise: float, gradient: Any) -> None:
-        """What the moving features of a chunk, and their variances, add."""
+    def _of_chunk(self, p: Any, at: "_At", X: Any, w: Any, of_psi: Any, gradient: Any) -> None:
+        """What the moving features of a chunk, and their variances, add; `of_psi` is ∂L/∂ψ of a row of weight 1."""
         from odvff.kernels.pull_back import of_rows, of_variances
 
         if not len(X):
@@ -211,17 +210,20 @@ class MovingBound:
         for one in self._moving:
             own = one.at(p)
             x, Z = own.select(X), np.asarray(own.features.locations)
-            of_kernel, of_Z = of_rows(one.make, p[one.numbers], Z, x, upstream[one.place])
-            gradient[one.numbers] += of_kernel + of_variances(one.make, p[one.numbers], x, -w / (2 * noise))
+            C = at.C.blocks[self._original.names.index(one.term.name)]
+            upstream = w * C.solve_transpose(of_psi[one.place])
+            of_kernel, of_Z = of_rows(one.make, p[one.numbers], Z, x, upstream)
+            gradient[one.numbers] += of_kernel + of_variances(one.make, p[one.numbers], x, -w / (2 * at.noise))
             gradient[one.locations] += of_Z.ravel()
 
-    def _of_rows_outside(self, p: Any, at: "_At", G: Any, g: Any, gradient: Any) -> None:
+    def _of_rows_outside(self, p: Any, at: "_At", G: Any, gradient: Any) -> None:
         """Rows outside a box, where fixed features depend on lengthscales too."""
         kept, terms = self._statistics.outside, at.terms
         if not len(kept):
             return
-        upstream = kept.weights * (G @ terms.Kuf(kept.X) + np.outer(g, kept.Y[:, 0]))
-        self._of_chunk(p, kept.X, kept.weights, upstream, at.noise, gradient)
+        of_psi = G @ at.C.solve(terms.Kuf(kept.X)) + np.outer(at.v / at.noise, kept.Y[:, 0])
+        self._of_chunk(p, at, kept.X, kept.weights, of_psi, gradient)
+        upstream = kept.weights * at.C.solve_transpose(of_psi)
         assert self._blocks is not None
         for i, own in zip(self._fixed_at, self._blocks.places, strict=True):
             term, features = terms.terms[i], terms.terms[i].features
