@@ -38,17 +38,15 @@ def in_own_units(schema: Schema, terms: Any) -> Schema:
 
 def placed(schema: Schema, terms: Any) -> tuple[Term, ...]:
     """The terms over the coded columns of a schema."""
-    return tuple(_placed(schema, term) for term in terms)
+    places, found = schema.places(), []
+    for term in terms:
+        names = [schema.names[place_of(column, schema.names, "terms")] for column in term.columns]
+        columns = tuple(places[name] for name in names)
+        found.append(Term(term.kernel, term.features, columns, term.name or TIMES.join(names)))
+    return tuple(found)
 
 
 def named(schema: Schema, terms: Any) -> list[Term]:
     """The inverse: terms over coded columns, by the names of these."""
     names = {place: name for name, place in schema.places().items()}
     return [replace(t, columns=tuple(names[c] for c in t.columns)) for t in terms if set(t.columns) <= set(names)]
-
-
-def _placed(schema: Schema, term: Any) -> Term:
-    names = [schema.names[place_of(column, schema.names, "terms")] for column in term.columns]
-    places = schema.places()
-    columns = tuple(places[name] for name in names)
-    return Term(term.kernel, term.features, columns, term.name or TIMES.join(names))

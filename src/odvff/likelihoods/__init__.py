@@ -15,7 +15,7 @@ from odvff.likelihoods.poisson import Poisson
 from odvff.likelihoods.probit import Probit
 from odvff.likelihoods.student_t import StudentT
 from odvff.likelihoods.units import Units
-from odvff.support.arrays import Array, in_double_precision
+from odvff.support.arrays import Array
 from odvff.support.checks import vector
 
 LIKELIHOODS: tuple[type[Likelihood], ...] = (GaussianNoise, StudentT, Poisson, Probit, Logit)
@@ -39,11 +39,8 @@ __all__ = [
 
 def as_likelihood(likelihood: Any) -> Likelihood:
     """One of ours as it is, one of GPJax's in the form of ours."""
-    return likelihood if isinstance(likelihood, Likelihood) else _from_gpjax(likelihood)
-
-
-@in_double_precision
-def _from_gpjax(likelihood: Any) -> Any:
+    if isinstance(likelihood, Likelihood):
+        return likelihood
     gpjax = sys.modules.get("gpjax")
     if gpjax is None or not isinstance(likelihood, gpjax.likelihoods.AbstractLikelihood):
         raise InputError(f"likelihood must be an odvff.likelihoods.Likelihood or one of GPJax's, got {likelihood!r}.")

@@ -48,7 +48,7 @@ class Evaluator:
 
     def __init__(self, model: Model):
         self._model = model
-        self._sums: _Numbers | _Classes = _SUMS[model.task.name](model)
+        self._sums = _Numbers(model) if model.task.classes is None else _Classes(model)
 
     def add(self, X: Any, y: Any) -> None:
         """The rows of one more chunk, and what was observed there."""
@@ -228,9 +228,6 @@ class _Classes:
                 # a row of the class beats those of others below its bin, and half of those within
                 areas.append(float(yes @ (np.cumsum(no) - 0.5 * no)) / pairs)
         return float(np.mean(areas)) if areas else np.nan
-
-
-_SUMS: dict[str, Any] = {REGRESSION: _Numbers, CLASSIFICATION: _Classes}
 
 
 def _mass(below: Any, above: Any, edges: Any) -> Any:

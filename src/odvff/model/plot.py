@@ -19,8 +19,8 @@ def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = No
     except ImportError as error:
         raise InputError("plot_effects needs matplotlib; install it with `pip install odvff[plot]`.") from error
     shares = {row["term"]: row["share"] for row in model.rows_of_summary(output)}
-    axes = {name: [column.name for column in model.columns_of(part)] for _, name, part in model.parts(output)}
-    order = _order(names, shares, axes)
+    columns = {name: model.columns_of(part) for _, name, part in model.parts(output)}
+    order = _order(names, shares, columns)
     effects = model.effects(None, output, order)
     n_columns = max(1, min(n_columns, len(order)))
     n_rows = -(-len(order) // n_columns)
@@ -28,28 +28,27 @@ def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = No
     panels = figure.add_gridspec(n_rows, n_columns)
     flat = [effects[name] for name in order if effects[name].kind != "surface"]
     limits = (min(e.lower.min() for e in flat), max(e.upper.max() for e in flat)) if flat else None
-    columns = {name: model.columns_of(part)[0] for _, name, part in model.parts(output)}
     for i, name in enumerate(order):
         place = panels[i // n_columns, i % n_columns]
         title = f"{name} ({100 * shares[name]:.0f} %)"
         if effects[name].kind == "surface":
-            _surface(figure, place, effects[name], title, axes[name])
+            _surface(figure, place, effects[name], title, [column.name for column in columns[name]])
         else:
-            column = None if effects[name].kind == "missing" else columns[name]
+            column = None if effects[name].kind == "missing" else columns[name][0]
             _curve(figure, place, effects[name], column, title, limits)
     return figure
 
 
-def _order(names: Any, shares: dict[str, float], axes: dict[str, list[str]]) -> list[str]:
+def _order(names: Any, shares: dict[str, float], columns: dict[str, Any]) -> list[str]:
     """The effects to show: those asked for, else all that have a picture, the strongest first."""
-    drawn = [name for name in sorted(axes, key=lambda name: -shares[name]) if len(axes[name]) <= MOST_AXES]
+    drawn = [name for name in sorted(columns, key=lambda name: -shares[name]) if len(columns[name]) <= MOST_AXES]
     order = drawn if names is None else [names] if isinstance(names, str) else list(names)
     for name in order:
-        if name not in axes:
-            raise InputError(f"there is no effect {name!r}; there are {', '.join(axes)}.")
+        if name not in columns:
+            raise InputError(f"there is no effect {name!r}; there are {', '.join(columns)}.")
         if name not in drawn:
             raise InputError(
-                f"the effect {name!r} depends on {len(axes[name])} columns at once and has no picture; see "
+                f"the effect {name!r} depends on {len(columns[name])} columns at once and has no picture; see "
                 "`effects(X)` for its values at rows."
             )
     if not order:

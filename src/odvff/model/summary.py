@@ -54,9 +54,8 @@ def summarise(model: Model, spelling: Spelling = str) -> Summary:
         "features": str(first.posterior.factor.size),
         "points": "none" if first.posterior.gamma is None else str(len(first.posterior.gamma)),
         "likelihood": first.predictive.likelihood.in_words(first.scale),
-        "evidence": ", ".join(f"{o.bound:,.2f}" for o in model.outputs) + " (lower bound, nats, of standardised y)"
-        if first.scale != 1
-        else ", ".join(f"{o.bound:,.2f}" for o in model.outputs) + " (lower bound, nats)",
+        "evidence": ", ".join(f"{o.bound:,.2f}" for o in model.outputs)
+        + f" (lower bound, nats{', of standardised y' * (first.scale != 1)})",
         "ended": "; ".join(sorted({o.message for o in model.outputs})),
     }
     if len(model.outputs) == 1:
