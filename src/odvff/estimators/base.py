@@ -5,6 +5,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ from odvff.support.run import Run
 from odvff.support.threads import one_blas_thread
 from odvff.support.words import plain
 from odvff.tables import MemorySource, Schema, Table, TableSource, as_table, learn_schema
+from odvff.tables.schema import check_names
 from odvff.tables.source import EncodedRows
 from odvff.tables.table import is_frame
 
@@ -55,21 +57,15 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """The table, checked as scikit-learn expects; names and number of columns are kept on the first call."""
         if is_frame(X):
             table = as_table(X)
-            if not reset:
-                self._check_same_columns(table)
+            if not reset and hasattr(self, "feature_names_in_"):
+                # a message about names is better than one about their number
+                check_names(self.model_.schema.names, table.names)
             validate_data(self, X, reset=reset, skip_check_array=True)
             if table.n_rows == 0:
                 raise InputError(f"Found array with 0 sample(s) (shape=(0, {len(table.names)})): the table is empty.")
             return table
         X = validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False)
         return as_table(X)
-
-    def _check_same_columns(self, table: Table) -> None:
-        """Names first: a message about columns is better than one about their number."""
-        from odvff.tables.schema import check_names
-
-        if hasattr(self, "feature_names_in_"):
-            check_names(self.model_.schema.names, table.names)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any | None]:
         """The table, targets and weights, without rows of weight zero."""
@@ -121,7 +117,8 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def _check_arguments(self) -> None:
         """Each by itself, then those that must go together; all that is wrong comes in one message."""
         gathered([*self._checks(), self._likelihood])
-        gathered([self._inference, self._points, self._check_pairs, self._check_own_terms])
+        pairs = partial(check_possible, self.interactions, self.method, self.structure)
+        gathered([self._inference, self._points, pairs, self._check_own_terms])
 
     def _likelihood(self) -> Likelihood:
         """The likelihood that was asked for, if it is one for this estimator."""
@@ -130,9 +127,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def _inference(self) -> str:
         """The inference that is to be used."""
         return check_method(self.method, self.inference, gaussian=self._likelihood().closed_form)
-
-    def _check_pairs(self) -> None:
-        check_possible(self.interactions, self.method, self.structure)
 
     def _fit_and_say(self, source: TableSource, progress: Progress, journal: Journal = NO_JOURNAL) -> Self:
         """Fit, and in the end say what is to be said of it."""

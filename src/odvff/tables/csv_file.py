@@ -5,7 +5,7 @@ import contextlib
 import gzip
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -48,13 +48,11 @@ class Reading:
     text: frozenset[str] = frozenset()  # columns of CSV that are read as they stand
     numbers: frozenset[str] = frozenset()  # columns of CSV that are numbers, with leading zeros or without
 
-
-def checked(reading: Reading) -> Reading:
-    """The same with a delimiter that can be one."""
-    delimiter = "\t" if reading.delimiter == "\\t" else reading.delimiter
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-        raise InputError(f"the delimiter must be a single character, such as ; or \\t, got {reading.delimiter!r}.")
-    return replace(reading, delimiter=delimiter)
+    def __post_init__(self) -> None:
+        delimiter = "\t" if self.delimiter == "\\t" else self.delimiter
+        if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+            raise InputError(f"the delimiter must be a single character, such as ; or \\t, got {self.delimiter!r}.")
+        object.__setattr__(self, "delimiter", delimiter)
 
 
 class CsvFile:

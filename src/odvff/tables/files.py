@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from odvff.errors import FileError, InputError
-from odvff.tables.csv_file import CsvFile, Reading, checked
+from odvff.tables.csv_file import CsvFile, Reading
 from odvff.tables.spool import spooled, why
 
 FORMATS = {
@@ -51,7 +51,7 @@ class TableFiles:
         self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], reading: Reading | None = None
     ):
         names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        self._reading = checked(reading or Reading())
+        self._reading = reading or Reading()
         self._digests: dict[str, str] = {}  # of what can be read but once, by name
         self._files = [self._opened(path) for path in _expanded(names)]
         check_columns(self._reading.exclude, [n for file in self._files for n in file.schema.names])
