@@ -1,5 +1,6 @@
 """Terms that users give: over columns by name, in their units, with effects, intervals, a report and a file."""
 
+import json
 from dataclasses import dataclass
 
 import gpjax as gpx
@@ -20,8 +21,10 @@ from odvff import (
     Separable,
     Term,
 )
-from odvff.kernels import Kernel
+from odvff.kernels import Kernel, covariance
+from odvff.kernels.in_files import kernel_words
 from odvff.model.evaluation import Evaluator
+from odvff.model.file_terms import TermReader
 from odvff.report import render
 from odvff.support.arrays import namespace
 from tests.features.test_foreign import Legendre
@@ -102,7 +105,7 @@ def test_fixed_terms_are_what_columns_would_have_called_for():
 
 
 @pytest.mark.filterwarnings("ignore:the fit stopped before it converged")
-def test_inducing_points_of_any_kernel_beside_fourier_features():
+def test_inducing_points_of_any_kernel_beside_fourier_features(tmp_path):
     """The paper's mixed model: a periodic kernel on points, and a Matérn one by statistics."""
     rng = np.random.default_rng(0)
     X = np.sort(rng.uniform(0, 30, (300, 1)), axis=0)
@@ -116,6 +119,26 @@ def test_inducing_points_of_any_kernel_beside_fourier_features():
     assert np.std(effects["season"].mean) > 0.5
     assert np.corrcoef(effects["trend"].mean, X[:, 0])[0, 1] > 0.98
     assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.13
+    assert "season" in str(model.summary())
+    model.save(tmp_path / "m")
+    again = odvff.load(tmp_path / "m")
+    assert np.allclose(again.predict(X), model.predict(X), rtol=0, atol=1e-12)
+    assert str(again.summary()) == str(model.summary())
+
+
+def test_kernels_of_gpjax_in_files():
+    X = np.linspace(0, 3, 7)[:, None]
+    for kernel in (
+        gpx.kernels.Periodic(period=2.0, lengthscale=0.7, variance=1.3),
+        gpx.kernels.RationalQuadratic(alpha=0.5) + gpx.kernels.Linear(variance=0.3) * gpx.kernels.RBF(active_dims=[0]),
+    ):
+        words = json.loads(json.dumps(kernel_words(kernel)))
+        again = TermReader((), {}, 1, 1)._kernel(words)
+        assert np.allclose(covariance(again, X, X), covariance(kernel, X, X), atol=1e-13)
+    with pytest.raises(odvff.FileError, match="ArcCosine has no place in a file"):
+        kernel_words(gpx.kernels.ArcCosine())
+    with pytest.raises(odvff.FileError, match="the kernel 'RFF' of GPJax, which files do not hold"):
+        TermReader((), {}, 1, 1)._kernel({"kind": "gpjax", "name": "RFF"})
 
 
 def test_a_kernel_from_outside_has_effects_and_a_file(tmp_path):

@@ -72,7 +72,7 @@ class Features(ABC):
 
     def lengthscales(self, kernel: Any) -> tuple[float, ...]:
         """Of every column, in its units; empty where there are none."""
-        return tuple(float(scale) for scale in kernels.plain(kernel).scales)
+        return tuple(float(scale) for scale in getattr(kernels.plain(kernel), "scales", ()))
 
     # what a file holds
 

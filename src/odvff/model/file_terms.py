@@ -6,22 +6,23 @@ from typing import Any
 
 from odvff.errors import FileError
 from odvff.features import Fourier, InducingPoints, Kronecker, Levels
-from odvff.kernels import Additive, Categorical, Matern, Separable, plain
+from odvff.kernels import Additive, Categorical, Matern, Separable
+from odvff.kernels.in_files import OfGPJax, kernel_words
 from odvff.model.known import named
 from odvff.support.words import items, text, whole
 from odvff.terms import Term
 
 FEATURES = (Fourier, Kronecker, Levels, InducingPoints)
-KERNELS = (Matern, Categorical, Additive, Separable)
+KERNELS = (Matern, Categorical, Additive, Separable, OfGPJax)
 
 
 def term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
     """A term as plain values, and its arrays under names with this prefix."""
-    features, kernel = term.features, plain(term.kernel)
+    features = term.features
     return {
         "name": term.name,
         "columns": None if term.columns is None else list(term.columns),
-        "kernel": {"kind": kernel.kind(), **kernel.to_words()},
+        "kernel": kernel_words(term.kernel),
         "features": {"kind": features.kind(), **features.to_words(arrays, prefix)},
     }
 
@@ -48,7 +49,7 @@ class TermReader:
         return Term(self._kernel(words["kernel"]), features, read, text(words["name"]))
 
     def _kernel(self, words: Any, depth: int = 0) -> Any:
-        allowed = KERNELS if depth == 0 else (Matern,)  # sums and products are of kernels of one column
+        allowed = KERNELS if depth == 0 else (Matern, OfGPJax)  # sums and products are of kernels of one column
         made = named(text(words["kind"]), _with_names((*allowed, *self.known)), "kernel")
         return made.from_words(words, lambda inner: self._kernel(inner, depth + 1))
 
