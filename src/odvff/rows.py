@@ -22,7 +22,7 @@ class RowSource(Protocol):
         ...
 
     def sample(self, n_rows: int) -> Chunk:
-        """This many rows by chance (all, if there are no more), in order and always the same ones."""
+        """A random sample of this many rows (all, if there are no more), in order and always the same ones."""
         ...
 
     def everything(self) -> Chunk:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from odvff import kernels
-from odvff.errors import InputError, KernelError
+from odvff.errors import InputError
 from odvff.features import Features
+from odvff.features.base import check_features
 from odvff.linalg import BlockDiagonal, Covariance
 from odvff.linalg.blocks import slices
 from odvff.support.arrays import Array, concatenate
@@ -32,11 +33,7 @@ class Term:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, type) or not isinstance(self.features, Features):
-            raise KernelError(
-                "features must be an instance of a class of odvff.features, or of your own that is derived from one "
-                f"of them, got {self.features!r}."
-            )
+        check_features(self.features)
         if self.columns is not None:
             given: Any = self.columns
             columns = tuple(given) if isinstance(given, list | tuple | range | np.ndarray) else (given,)

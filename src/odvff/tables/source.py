@@ -40,7 +40,7 @@ class TableSource(Protocol):
         ...
 
     def sample(self, n_rows: int) -> Labelled:
-        """This many rows by chance (all, if there are no more), in order and always the same ones."""
+        """A random sample of this many rows (all, if there are no more), in order and always the same ones."""
         ...
 
     def everything(self) -> Labelled:

@@ -100,7 +100,7 @@ def fit_sites(
     The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process. Ends
     when a round raises the ELBO by less than `tolerance` nats a row. Interrupting (Ctrl-C) returns what was reached.
     With `rescale`, training starts with variances that add up to that of y, where y is on the scale of f; leave it off
-    for kernels that are a good start already, or where outliers own the variance.
+    for kernels that are a good start already, or where outliers dominate the variance.
 
     Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are many. With a
     `journal`, a run that was broken off goes on after its last round there.
