@@ -1,8 +1,8 @@
 """Every threshold, sample size and limit that decides what a fit does, each with its reason.
 
-A fit takes a `Policy` from its caller and passes it on; nothing reads these numbers from anywhere else. Another one is
-`replace(DEFAULT, pair_rows=5000)`. What is a property of an algorithm (sizes of blocks, nodes of a quadrature, bounds
-of rounding, costs of an engine) stands beside it instead.
+A fit takes a `Policy` from its caller and passes it on. Another one is `replace(DEFAULT, pair_rows=5000)`. What is a
+property of an algorithm (sizes of blocks, nodes of a quadrature, bounds of rounding, costs of an engine) stands beside
+it instead.
 
 Nats are those of the evidence. "Not measured" says that nobody has compared values, and what the number balances.
 """

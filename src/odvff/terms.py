@@ -94,8 +94,8 @@ class Term:
         return None if one is None else lambda X: one(X[:, self.column])
 
     def canonical(self) -> "Term":
-        """The term as statistics know it: features that take no hyper-parameter inside a box, in the basis in which
-        sums lose no digits, the kernel by its plain numbers, and the columns that it reads as columns of the term.
+        """The term in the form in which statistics are collected: features in the basis in which sums lose no digits,
+        the kernel by its plain numbers, and the columns that it reads as columns of the term.
         """
         if not self.features.is_fixed:
             raise InputError(
@@ -176,7 +176,7 @@ class Sum:
 
     @cached_property
     def alike(self) -> list[list[int]]:
-        """Positions of the terms, those together whose features are worked on at once."""
+        """Positions of the terms, grouped by equal keys of their features."""
         groups: dict[Any, list[int]] = {}
         for i, term in enumerate(self.terms):
             key = term.features.suited(term.kernel).key
@@ -185,7 +185,7 @@ class Sum:
 
     @cached_property
     def runs(self) -> list[list[int]]:
-        """The same of neighbours alone, in the order of the terms."""
+        """The same groups, split into runs of adjacent terms, in the order of the terms."""
         runs = []
         for members in self.alike:
             # of neighbours the position and the place among the members differ by the same
@@ -194,7 +194,7 @@ class Sum:
         return sorted(runs)
 
     def with_kernels(self, fitted: "Sum") -> "Sum":
-        """These terms with the kernels, and the columns that those read, of others."""
+        """These terms with the kernels and columns of others."""
         pairs = zip(self.terms, fitted.terms, strict=True)
         return Sum(tuple(replace(t, kernel=f.kernel, columns=f.columns) for t, f in pairs))
 

@@ -1,11 +1,12 @@
-"""The seam: what features are to everything downstream.
+"""The interface through which the rest of the package uses features.
 
 `Features` have a size and two methods, `Kuu(kernel)` and `Kuf(kernel, X)`. `FixedFeatures` take no hyper-parameter
 inside a box, so that sums over rows of them are taken once, and hyper-parameters are found from the sums: they say what
 they are inside (`boxes`, `fill`), and how their Gram matrix depends on hyper-parameters (`parameters`, `kernel_at`,
-`whitened`). All other methods are optional abilities, each with a default that is right and perhaps slow.
+`whitened`, whose default needs `Kuu_rates`). All other methods are optional abilities: a default is right and perhaps
+slow, or says what is missing.
 
-Nothing outside this room asks for a class of features. What is new is a new file.
+Code outside `odvff.features` never tests for a particular class. What is new is a new file.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +29,7 @@ Columns = tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class Axis:
-    """A column of which the features are 1, F cosines, F sines and a few remainders: what FFTs can sum."""
+    """A column whose features are 1, F cosines, F sines and a few remainders: what FFTs can sum."""
 
     interval: tuple[float, float]
     n_harmonics: int
@@ -43,7 +44,7 @@ class Features(ABC):
     """Inducing features β of a process f: Cov(β, β) and Cov(β, f(x))."""
 
     is_fixed: ClassVar[bool] = False
-    is_pair: ClassVar[bool] = False  # products of the features of two columns: told apart from effects of each
+    is_pair: ClassVar[bool] = False  # products of those of two columns, whose joint effect is told apart from theirs
     locations: Any = None  # of points that training may move; None if there are none
 
     @property
@@ -61,13 +62,13 @@ class Features(ABC):
 
     @property
     def key(self) -> Hashable | None:
-        """Features with equal keys are filled and whitened in one call; None is like nothing else."""
+        """Features with equal keys are filled and whitened in one call; None is never grouped."""
         return None
 
     # what people read
 
     def words(self) -> str:
-        """How many, for summaries."""
+        """A short description for summaries, such as "12 harmonics"."""
         return type(self).__name__
 
     def lengthscales(self, kernel: Any) -> tuple[float, ...]:
@@ -94,20 +95,20 @@ class Features(ABC):
     # effects
 
     def split(self, kernel: Any, columns: tuple[int, ...]) -> list[tuple[Any, tuple[int, ...], "Features"]]:
-        """The parts that have an effect each: kernel, columns and features."""
+        """The parts that each have their own effect: kernel, columns and features."""
         return [(kernel, columns, self)]
 
     # sampled functions
 
     def refined(self, factor: int) -> Self:
-        """These among about `factor` times as many."""
+        """About `factor` times as many features, these among them."""
         raise InputError(
             f"{type(self).__name__} cannot be refined, so paths cannot be drawn; sample at fewer rows with "
             "method='exact'."
         )
 
     def positions(self, fine: Self) -> Any:
-        """Where these stand among refined ones."""
+        """Positions of these features within `fine`."""
         raise InputError(f"{type(self).__name__} cannot be refined, so they stand among no others.")
 
     # training
@@ -164,7 +165,7 @@ class FixedFeatures(Features):
     # hyper-parameters
 
     def parameters(self, kernel: Any) -> Any:
-        """Logarithms: lengthscales in units of the box, then the variance σ², to which K is inverse."""
+        """Logarithms: lengthscales in units of the box, then the variance σ²; K is proportional to 1/σ²."""
         k = kernels.plain(kernel)
         ratios = [scale / size for scale, size in zip(k.scales, self._sizes, strict=False)]
         return np.log([*ratios, k.total_variance])
@@ -191,7 +192,7 @@ class FixedFeatures(Features):
         raise InputError(f"{type(self).__name__} lack `Kuu_rates`, the derivatives of their Gram matrix.")
 
     def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
-        """C⁻¹, K = C Cᵀ, of like features at the hyper-parameters in the rows of an array, and what the gradient takes.
+        """C⁻¹, K = C Cᵀ, of like features at the hyper-parameters in the rows of an array, and what the gradient needs.
 
         The kernels are those that the parameters are put into.
         """
@@ -199,7 +200,7 @@ class FixedFeatures(Features):
         inverses = [Product((f.Kuu(k).factor().solve(np.eye(f.size)),)) for f, k in zip(like, found, strict=True)]
         return DenseGroup(inverses, [f.Kuu_rates(k) for f, k in zip(like, found, strict=True)])
 
-    # what is alike is worked on at once
+    # features with equal keys are processed together
 
     def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
         """`fill` of like features, each from its columns of X, into an array of shape (features, |β|, N)."""
@@ -214,7 +215,7 @@ class FixedFeatures(Features):
     # other forms of the same
 
     def read(self, kernel: Any, columns: Columns) -> tuple[Any, Columns]:
-        """The kernel by plain numbers, and the columns that it reads of those of the term."""
+        """The kernel by plain numbers, and which of the term's columns it reads."""
         return kernels.plain(kernel), columns
 
     def orthogonal(self) -> "FixedFeatures":
@@ -226,7 +227,7 @@ class FixedFeatures(Features):
         return []
 
     def curve(self, kernel: Any, weights: Any) -> Callable[[Any], Any] | None:
-        """x ↦ wᵀKuf(x) of a column at the cost of a look into a table, if there is such a way."""
+        """x ↦ wᵀKuf(x) of a column by a look into a table; None if that is not available."""
         return None
 
     # more and fewer
@@ -237,11 +238,11 @@ class FixedFeatures(Features):
         return 0
 
     def with_resolution(self, n: int) -> Self:
-        """The same with so many."""
+        """The same features with resolution n."""
         return self
 
     def holds(self, fewer: Any) -> bool:
-        """Are these what the others are, with at least their resolution?"""
+        """Are the others the same, at equal or lower resolution?"""
         return bool(self == fewer)
 
     def coarsening(self, fewer: Any) -> Any | None:

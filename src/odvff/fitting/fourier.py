@@ -100,7 +100,7 @@ def _wanted(problem: Problem) -> _Wanted:
 
 
 def _shuffled(problem: Problem, sample: Sample) -> Chunk:
-    """As many rows as interactions are looked for in, shuffled: the first of them are a sample too."""
+    """The rows that the search for interactions uses, shuffled: the first of them are a sample too."""
     order = np.random.default_rng(problem.options.seed).permutation(len(sample.X))
     return MemoryRows(*sample.rows).at(order[: problem.policy.pair_rows])
 

@@ -1,4 +1,4 @@
-"""A first look: terms of single columns and noise, by a quick fit to a sample of the rows."""
+"""A preliminary fit: terms of single columns and noise, by a quick fit to a sample of the rows."""
 
 from dataclasses import replace
 from typing import Any

@@ -26,27 +26,36 @@ class Options:
     smoothness: float = 1.5
     n_harmonics: int | str = "auto"
     completion: bool = True
-    n_beta: int = DEFAULT.n_points  # points that carry the covariance, where β is points
+    n_beta: int = 0  # points that carry the covariance, where β is points; 0: as the policy says
     n_gamma: int | str = "auto"  # points for the mean
     intervals: tuple[tuple[float, float], ...] | None = None  # by default the range of every column
     inference: str = "auto"
     batch_size: int = 500
-    n_steps: int = DEFAULT.most_steps
+    n_steps: int = 0  # the same
     learning_rate: float = 0.01
     natural_step: float = 0.1
     cooling: float = 0.25  # the last share of the steps, in which both rates fall to a hundredth
     held_out: float = 0.0  # share of the rows that stochastic training keeps apart and scores
     patience: int | None = None  # steps without a better score after which it stops
     refine: bool = False  # collapsed odvff: move γ and all hyper-parameters together in the end
-    max_iter: int = DEFAULT.most_iterations
+    max_iter: int = 0  # the same
     interactions: int | str | tuple[tuple[str, str], ...] = 0  # pairs of columns: so many at most, "auto", or by name
     seed: int = 0
-    policy: Policy = DEFAULT  # what nobody asked about
+    policy: Policy = DEFAULT  # thresholds and limits, see `odvff.policy`
+
+    def __post_init__(self) -> None:
+        said = {
+            "n_beta": self.policy.n_points,
+            "n_steps": self.policy.most_steps,
+            "max_iter": self.policy.most_iterations,
+        }
+        for name, value in said.items():
+            object.__setattr__(self, name, getattr(self, name) or value)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A fit by name, and in words what was chosen on the way."""
+    """The result of a named method, with a report of what was chosen."""
 
     fit: "Fit | SiteFit"
     report: tuple[str, ...]
@@ -93,7 +102,7 @@ class Problem:
 
     @property
     def is_small(self) -> bool:
-        """So few rows that harmonics are chosen by a look at all of them?"""
+        """Up to `whole_rows` rows, all of them are used to choose harmonics"""
         return self.rows.n_rows <= self.policy.whole_rows
 
     def sample(self, n_rows: int) -> Sample:

@@ -6,7 +6,7 @@ from odvff.support.progress import Step
 
 
 def fit_by_sites(problem: Problem, start: Start, gamma: bool) -> Named:
-    """Kernels start from a first look; points for the mean there are none."""
+    """Kernels start from a first look; there are no inducing points for the mean."""
     from odvff.inference.sites.fit import fit_sites
 
     options, run = problem.options, problem.run

@@ -61,7 +61,7 @@ def _trainer(problem: Problem, start: Start, gamma: bool, n_rows: int) -> "Train
 
 
 def _kept_by(problem: Problem, trainer: "Trainer") -> "Callable[[Checkpoint], None]":
-    """What is done with a checkpoint: it is told, and kept in the journal if that is due."""
+    """What is done with a checkpoint: progress is reported, and a checkpoint kept when one is due."""
     from odvff.inference.stochastic.checkpoint import save_checkpoint
 
     run, n_steps = problem.run, problem.options.n_steps

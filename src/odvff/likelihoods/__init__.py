@@ -1,7 +1,7 @@
 """Likelihoods: how y follows from f. `Likelihood` is the seam, and one of the package is one file and one name below.
 
-Three things are asked of a likelihood by inference, all under f ~ N(mean, variance) row by row: E log p(y|f), which it
-climbs; log E p(y|f), which scores; and the mean and variance of y, which people read.
+Under f ~ N(mean, variance), row by row, inference asks for E log p(y|f) and its derivatives; scores are log E p(y|f);
+people read the mean and variance of y.
 """
 
 import sys

@@ -2,8 +2,8 @@
 
     f ~ N(mean, variance) ──likelihood──▶ y
 
-A likelihood is a frozen dataclass whose fields are its parameters, positive numbers. Of one written elsewhere only its
-`name` is needed and `given`, the distribution of y at known f as SciPy freezes it: all else is by quadrature on NumPy.
+A likelihood is a frozen dataclass whose fields are its parameters, positive numbers. A class of your own needs only a
+`name` and `given`, the distribution of y at known f as SciPy freezes it: all else is by quadrature on NumPy.
 Facts are class attributes, without a type, so that they are no fields:
 
     @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Likelihood(ABC):
     same_scale: bool = True  # y is on the scale of f: it is standardised, and f has no level of its own
     mean_is_f: bool = False  # E(y|f) = f
     closed_form: bool = False  # y is Gaussian if f is: collapsed inference, quantiles and CRPS are closed forms
-    tells_level: bool = False  # each y says about where f is, so that the first sites stand there
+    tells_level: bool = False  # each y alone says roughly where f is, and inference by sites starts there
     n_processes: int = 1  # two, if the noise follows from a second one
-    least_noise: float = 0.0  # variance of what y leaves open of f at best, on the scale of pseudo-targets
+    least_noise: float = 0.0  # the smallest variance of f that a single y leaves, on the scale of pseudo-targets
     wants: str = ""  # what y must be, in words for an error
     suits: str = ""  # what it is good for, in a word or two for a list of choices
 
@@ -70,7 +70,7 @@ class Likelihood(ABC):
     # y
 
     def takes(self, y: Any) -> Any:
-        """Which of these are possible."""
+        """Which of these targets are allowed."""
         return np.full(len(y), True)
 
     def check(self, y: Any, first_row: int = 0) -> None:
@@ -85,11 +85,11 @@ class Likelihood(ABC):
             )
 
     def units(self, moments: TargetMoments, sample: Callable[[], tuple[Any, Any]]) -> Units:
-        """In which y is standardised: from the moments of all rows, or a sample of targets with weights."""
+        """The shift and scale that standardise y: from the moments of all rows, or a sample of targets with weights."""
         return moments.units() if self.same_scale else PLAIN
 
     def pseudo_target(self, y: Any) -> Any:
-        """Numbers that are about as f should be, for a first look by Gaussian means."""
+        """Rough values of f, for a preliminary Gaussian fit."""
         if self.for_labels:
             return 2.0 * y - 1.0
         if self.same_scale:
@@ -135,7 +135,7 @@ class Likelihood(ABC):
         return np.asarray(self.given(f).rvs(size=f.shape, random_state=rng), dtype=np.float64)
 
     def variance_of(self, mean: Array, variance: Array) -> Array:
-        """Of the noise, given the marginals of its process, where it has one."""
+        """Noise variance of each row, if a second process models it."""
         raise NotImplementedError
 
     def crps(self, y: Array, mean: Array, variance: Array) -> Array | None:
@@ -147,7 +147,7 @@ class Likelihood(ABC):
         return self.given(f).cdf(y)
 
     def around(self, q: float, f: Array) -> tuple[Array, Array]:
-        """Below and at or above the q-th quantile, for every column of f: those of the parts bracket that of all."""
+        """Below and at or above the q-th quantile, for every column of f: they bracket that of the mixture."""
         at = self.given(f).ppf(q)
         return at.min(axis=0) - self.discrete, at.max(axis=0)
 

@@ -31,7 +31,7 @@ BLOCK_ROWS = 4096
 LONG_BLOCK_ROWS = 2**14  # of predictions that make features of few rows at a time themselves
 GRID, SURFACE = 200, 50
 MOST_AXES = 2  # columns of an effect that has a picture
-UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a word
+UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a warning
 Z95 = 1.959963984540054
 
 
@@ -114,7 +114,7 @@ class Model:
         return [(o.predictive, self.latent(table, i)) for i, o in enumerate(self.outputs)]
 
     def output_of(self, label: Any) -> int:
-        """The output that tells of a label; None where there is just one."""
+        """The position of the output for a label; None where there is just one."""
         return self.task.place(label, [output.label for output in self.outputs])
 
     def latent(self, table: Table, output: int = 0) -> Marginals:

@@ -10,7 +10,7 @@ from odvff.terms import Sum
 
 
 def check_columns(terms: Sum, X: Array) -> None:
-    """Does every term find its columns in X?"""
+    """Raise if X lacks a column that a term reads."""
     for term in terms:
         n = len(term.features.boxes)  # type: ignore[attr-defined]
         if term.columns is None and X.shape[1] != n:

@@ -15,7 +15,7 @@ STAGE = "statistics"
 
 
 def collect_rows(terms: Sum, rows: RowSource, journal: Journal, progress: Progress) -> Statistics:
-    """The statistics of all rows. Chunks are added in their order, so a run that was broken off ends with the same."""
+    """The statistics of all rows. Chunks are added in order, so a run that is resumed gives the same."""
     total, done = _kept(terms, journal)
     for chunk in rows.chunks(done):
         part = collect(terms, [chunk])
