@@ -179,8 +179,9 @@ class Sum:
         """Positions of the terms, grouped by equal keys of their features."""
         groups: dict[Any, list[int]] = {}
         for i, term in enumerate(self.terms):
-            key = term.features.suited(term.kernel).key
-            groups.setdefault(i if key is None else key, []).append(i)
+            features = term.features.suited(term.kernel)
+            key = (None, i) if features.key is None else (type(features), features.key)
+            groups.setdefault(key, []).append(i)
         return list(groups.values())
 
     @cached_property

@@ -1,6 +1,7 @@
 """Terms that users give: over columns by name, in their units, with effects, intervals, a report and a file."""
 
 import json
+import warnings
 from dataclasses import dataclass
 
 import gpjax as gpx
@@ -130,6 +131,7 @@ def test_kernels_of_gpjax_in_files():
     X = np.linspace(0, 3, 7)[:, None]
     for kernel in (
         gpx.kernels.Periodic(period=2.0, lengthscale=0.7, variance=1.3),
+        gpx.kernels.Periodic() * gpx.kernels.Matern32(active_dims=[0], lengthscale=0.4),
         gpx.kernels.RationalQuadratic(alpha=0.5) + gpx.kernels.Linear(variance=0.3) * gpx.kernels.RBF(active_dims=[0]),
     ):
         words = json.loads(json.dumps(kernel_words(kernel)))
@@ -137,6 +139,8 @@ def test_kernels_of_gpjax_in_files():
         assert np.allclose(covariance(again, X, X), covariance(kernel, X, X), atol=1e-13)
     with pytest.raises(odvff.FileError, match="ArcCosine has no place in a file"):
         kernel_words(gpx.kernels.ArcCosine())
+    with pytest.raises(odvff.FileError, match="give a list of columns"):
+        kernel_words(gpx.kernels.RBF(active_dims=slice(0, 1)))
     with pytest.raises(odvff.FileError, match="the kernel 'RFF' of GPJax, which files do not hold"):
         TermReader((), {}, 1, 1)._kernel({"kind": "gpjax", "name": "RFF"})
 
@@ -171,6 +175,29 @@ def test_pairs_and_classes_and_parts():
     at_once = ODVFFRegressor(terms=own()[1:2], n_inducing=0).fit(X, y)
     there = X.iloc[40:]  # what stands in for missing values is that of the first part
     assert np.allclose(parts.predict(there), at_once.predict(there), atol=0.05)
+
+
+def test_effects_of_one_name_are_told_apart():
+    X = pd.DataFrame(np.random.default_rng(0).uniform(0, 1, (150, 2)), columns=["x", "z"])
+    y = np.sin(6 * X.x) + X.z
+    both = Additive((Matern(1.5, 0.5), Matern(1.5, 0.5)))
+    points = Term(both, InducingPoints(X.to_numpy()[:6]), ["x", "z"], "points")
+    model = ODVFFRegressor(terms=[Term(Matern(), Fourier(4, (0, 1)), "x"), points], max_iter=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        effects = model.fit(X, y).effects(X)
+    assert set(effects) == {"x", "points: x", "z"}
+    assert np.allclose(model.intercept_ + sum(e.mean for e in effects.values()), model.predict(X))
+
+
+def test_a_class_that_is_called_as_one_of_ours_is_not_saved(tmp_path):
+    class Levels(odvff.Levels):
+        pass
+
+    X, y = table(80)
+    model = ODVFFRegressor(terms=[Term(odvff.Categorical(), Levels(2), "kind")]).fit(X, y)
+    with pytest.raises(odvff.FileError, match="Levels is called 'levels' in files, as a class of odvff's"):
+        model.save(tmp_path / "m")
 
 
 def test_what_cannot_be_is_named():

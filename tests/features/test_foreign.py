@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from odvff import Categorical, Fourier, GaussianNoise, InputError, Levels, Matern, Posterior, Term
-from odvff.features import FixedFeatures
+from odvff.features import FixedFeatures, Kronecker
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.bound import CollapsedBound
 from odvff.inference.sites import fit_sites
@@ -130,6 +130,13 @@ def test_what_they_do_not_do_is_said():
         def Kuf(self, kernel, X):
             return np.ones((1, len(X)))
 
+    # rows inside its own box, with one outside that of another term
+    mixed = Sum([Term(Matern(), Bare(), [0], "bare"), Term(Matern(), Fourier(2, (0, 1)), [1], "ours")])
+    rows = np.array([[0.2, 0.3], [0.7, 1.4]])
+    assert not Bare().Kuf_rates(Matern(), rows[:, :1])[0].any()
+    with pytest.raises(InputError, match="say nothing of rows outside"):
+        Bare().Kuf_rates(Matern(), rows[:, 1:])
+    assert mixed.alike == [[0], [1]]
     terms = [Term(Matern(), Bare(), [0], "bare")]
     X = np.linspace(0, 1, 9)[:, None]
     statistics = collect(terms, [(X, X[:, 0])])
@@ -137,3 +144,15 @@ def test_what_they_do_not_do_is_said():
         fit_collapsed(terms, statistics)
     with pytest.raises(InputError, match="Bare cannot be refined"):
         Posterior(terms).paths()
+
+
+def test_keys_are_of_one_class():
+    @dataclass(frozen=True)
+    class Keyed(Levels):
+        key = 1
+
+    features = [Levels(3), Keyed(3), Keyed(4), Levels(3)]
+    terms = Sum([Term(Categorical(), f, [i]) for i, f in enumerate(features)])
+    assert terms.alike == [[0], [1, 2], [3]]
+    product = Kronecker((Legendre(2, (0, 1)), Fourier(2, (0, 1))))
+    assert product.key is None

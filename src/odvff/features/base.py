@@ -184,7 +184,10 @@ class FixedFeatures(Features):
         return tuple(np.sqrt(3.0) for _ in kernel.scales)
 
     def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
-        """∂Kuf/∂log ℓ for every lengthscale, at rows outside the box."""
+        """∂Kuf/∂log ℓ for every lengthscale, at rows of which some may be outside the box: inside it is zero."""
+        pairs = zip(self.boxes, X.T, strict=True)
+        if all(box is None or ((x >= box[0]) & (x <= box[1])).all() for box, x in pairs):
+            return [np.zeros((self.size, len(X))) for _ in kernels.plain(kernel).scales]
         raise InputError(f"{type(self).__name__} say nothing of rows outside their box; make it wider.")
 
     def Kuu_rates(self, kernel: Any) -> list[Array]:

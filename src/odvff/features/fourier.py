@@ -83,7 +83,7 @@ class Fourier(IntervalFeatures):
 
     @property
     def key(self) -> Hashable:
-        return Fourier, self.n_harmonics, self.completion, self.smoothness
+        return self.n_harmonics, self.completion, self.smoothness
 
     def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> FourierGroup:
         return FourierGroup.at(Kind(self.n_harmonics, self.order, completed=False), self.smoothness, parameters)

@@ -89,8 +89,9 @@ class Kronecker(FixedFeatures):
     # abilities
 
     @property
-    def key(self) -> Hashable:
-        return Kronecker, *(f.key for f in self.factors)
+    def key(self) -> Hashable | None:
+        keys = [(type(f), f.key) for f in self.factors]
+        return None if any(key is None for _, key in keys) else tuple(keys)
 
     def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> "KroneckerGroup":
         """Each column of all terms at once: the first has the variance."""

@@ -96,7 +96,7 @@ class OrthogonalFourier(IntervalFeatures):
 
     @property
     def key(self) -> Hashable:
-        return OrthogonalFourier, self.n_harmonics, self.smoothness
+        return self.n_harmonics, self.smoothness
 
     def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
         t = np.empty((len(like), len(X)))

@@ -44,28 +44,32 @@ def flat(kernel: Any) -> tuple[Any, Any]:
         logs = kernel.logs()
         return np.array([float(v) for v in _leaves(logs)]), FromFlat(_Template(kernel.template()), _shapes(logs))
     from jax.flatten_util import ravel_pytree
+    from jax.tree_util import keystr, tree_flatten_with_path
 
     from odvff.support.modules import take_module_apart
 
     numbers, make = take_module_apart(kernel)
     vector, unravel = ravel_pytree(numbers)
-    return np.asarray(vector, dtype=np.float64), _FromModule(make, unravel)
+    paths, _ = tree_flatten_with_path(numbers)
+    shapes = tuple((keystr(path), np.shape(leaf)) for path, leaf in paths)
+    return np.asarray(vector, dtype=np.float64), _FromModule(make, unravel, shapes)
 
 
 @dataclass(frozen=True, eq=False)
 class _FromModule:
     make: Any
     unravel: Any
+    shapes: Any  # of the numbers, in their places
 
     @in_double_precision
     def __call__(self, vector: Any) -> Any:
         return self.make(self.unravel(vector))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _FromModule) and self.make == other.make
+        return isinstance(other, _FromModule) and self.make == other.make and self.shapes == other.shapes
 
     def __hash__(self) -> int:
-        return hash(self.make)
+        return hash((self.make, self.shapes))
 
 
 def _leaves(tree: Any) -> Iterator[Any]:

@@ -28,6 +28,10 @@ def kernel_words(kernel: Any) -> dict[str, Any]:
     kernel = plain(kernel)
     if isinstance(kernel, Kernel):
         return {"kind": kernel.kind(), **kernel.to_words()}
+    return _of_gpjax(kernel)
+
+
+def _of_gpjax(kernel: Any) -> dict[str, Any]:
     name = type(kernel).__name__
     if not type(kernel).__module__.startswith("gpjax") or name not in (*NUMBERS, *TOGETHER):
         raise FileError(
@@ -35,8 +39,10 @@ def kernel_words(kernel: Any) -> dict[str, Any]:
         )
     words = {"kind": OfGPJax.kind(), "name": name}
     if name in TOGETHER:
-        return words | {"kernels": [kernel_words(part) for part in kernel.kernels]}
+        return words | {"kernels": [_of_gpjax(part) for part in kernel.kernels]}
     active = kernel.active_dims
+    if isinstance(active, slice) and active != slice(None):
+        raise FileError(f"{name_of(kernel)} has active_dims={active}; give a list of columns, which a file can hold.")
     columns = None if isinstance(active, slice) else [int(c) for c in active]
     return words | {"columns": columns, **{key: parameter(getattr(kernel, key)).tolist() for key in NUMBERS[name]}}
 

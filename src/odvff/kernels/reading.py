@@ -146,8 +146,10 @@ def name_of(kernel: Any) -> str:
 
 
 def plain(kernel: Any) -> Any:
-    """The kernel by its plain numbers, where it has them."""
-    found = None if isinstance(kernel, Kernel) else _plain(kernel)
+    """The kernel by its plain numbers, where it has them, and reads all columns."""
+    if isinstance(kernel, Kernel) or getattr(kernel, "active_dims", None) not in (None, slice(None)):
+        return kernel
+    found = _plain(kernel)
     return kernel if found is None else found
 
 

@@ -254,9 +254,6 @@ def _gamma(prefix: str, arrays: dict[str, Any], width: int) -> tuple[Any, Any]:
 
 def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Centre:
     parts = parts_of(q, width)
-    names = [part.name or part.columns for part in parts]
-    if len(set(names)) != len(names):
-        raise FileError("two effects in it have one name.")
     sizes = Centre.sizes(q, parts)
     flat, gamma, variances = (arrays[prefix + name] for name in ("centre", "centre_gamma", "variances"))
     if [flat.shape, gamma.shape] != [(sum(n),) for n in sizes] or variances.shape != (len(parts),):

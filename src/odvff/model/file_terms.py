@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from odvff.errors import FileError
-from odvff.features import Fourier, InducingPoints, Kronecker, Levels
-from odvff.kernels import Additive, Categorical, Matern, Separable
+from odvff.features import Features, Fourier, InducingPoints, Kronecker, Levels
+from odvff.kernels import Additive, Categorical, Kernel, Matern, Separable
 from odvff.kernels.in_files import OfGPJax, kernel_words
 from odvff.model.known import named
 from odvff.support.words import items, text, whole
@@ -18,11 +18,13 @@ KERNELS = (Matern, Categorical, Additive, Separable, OfGPJax)
 
 def term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
     """A term as plain values, and its arrays under names with this prefix."""
-    features = term.features
+    features, kernel = term.features, kernel_words(term.kernel)
+    _refuse_namesake(features, features.kind(), FEATURES)
+    _refuse_namesake(term.kernel, kernel["kind"], KERNELS[:-1])
     return {
         "name": term.name,
         "columns": None if term.columns is None else list(term.columns),
-        "kernel": kernel_words(term.kernel),
+        "kernel": kernel,
         "features": {"kind": features.kind(), **features.to_words(arrays, prefix)},
     }
 
@@ -43,16 +45,27 @@ class TermReader:
         if columns is not None and len(set(columns)) != len(columns):
             raise FileError("a term in it reads a column twice.")
         own = words["features"]
-        made = named(text(own["kind"]), _with_names((*FEATURES, *self.known)), "features")
+        made = named(text(own["kind"]), _with_names(FEATURES, self.known, Features), "features")
         features = made.from_words(own, self.arrays, prefix, self.most)
         read = None if columns is None else tuple(columns)
         return Term(self._kernel(words["kernel"]), features, read, text(words["name"]))
 
     def _kernel(self, words: Any, depth: int = 0) -> Any:
         allowed = KERNELS if depth == 0 else (Matern, OfGPJax)  # sums and products are of kernels of one column
-        made = named(text(words["kind"]), _with_names((*allowed, *self.known)), "kernel")
+        made = named(text(words["kind"]), _with_names(allowed, self.known, Kernel), "kernel")
         return made.from_words(words, lambda inner: self._kernel(inner, depth + 1))
 
 
-def _with_names(classes: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    return ((one.kind(), one) for one in classes if hasattr(one, "kind"))
+def _with_names(ours: Iterable[Any], known: Iterable[Any], base: type) -> Iterator[tuple[str, Any]]:
+    """Classes by their kinds; of those that are not ours, the ones that are derived from this one."""
+    return ((one.kind(), one) for one in (*ours, *(cls for cls in known if issubclass(cls, base))))
+
+
+def _refuse_namesake(value: Any, kind: str, ours: tuple[Any, ...]) -> None:
+    """A class that is called as one of ours would come back as ours."""
+    foreign = not type(value).__module__.startswith("gpjax") and type(value) not in ours
+    if foreign and kind in {one.kind() for one in ours}:
+        raise FileError(
+            f"{type(value).__name__} is called {kind!r} in files, as a class of odvff's; give it another name, or a "
+            "`kind` of its own."
+        )

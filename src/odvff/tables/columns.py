@@ -60,6 +60,11 @@ class Numeric:
         return self.high - self.low if self.scaled else 1.0
 
     @property
+    def _far(self) -> float:
+        """Where a coded value is that is infinitely far away."""
+        return FAR if self.scaled else self.low + FAR * (self.high - self.low)
+
+    @property
     def constant(self) -> bool:
         """Were all values in training the same, as far as float64 can tell? Then the box is wider than their range."""
         return self.low < self.least and self.most < self.high
@@ -75,7 +80,7 @@ class Numeric:
         np.subtract(values, self.origin, out=coded[:, 0])
         coded[:, 0] /= self.size
         if gone.any():
-            coded[gone, 0] = (self.middle - self.origin) / self.size if self.missing else FAR
+            coded[gone, 0] = (self.middle - self.origin) / self.size if self.missing else self._far
         if self.missing:
             coded[:, 1] = np.where(gone, 0.0, 1.0)
         return coded
