@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 import odvff
 from odvff import (
+    Additive,
     Fourier,
     InducingPoints,
     InputError,

@@ -175,11 +175,10 @@ class Model:
         parts = [(p, part) for p, part in enumerate(parts_of(q, self.schema.width)) if part.columns != own]
         names = [self._name(part) for _, part in parts]
         # a column of a term of several may be called as another term
-        whole = [
-            part.name or f"{q.terms.names[part.term]}: {name}" for (_, part), name in zip(parts, names, strict=True)
+        return [
+            (p, name if part.name or names.count(name) == 1 else f"{q.terms.names[part.term]}: {name}", part)
+            for (p, part), name in zip(parts, names, strict=True)
         ]
-        told = [full if names.count(name) > 1 else name for name, full in zip(names, whole, strict=True)]
-        return [(p, name, part) for (p, part), name in zip(parts, told, strict=True)]
 
     def columns_of(self, part: Part) -> tuple[Any, ...]:
         """The columns of the table that a part depends on."""
