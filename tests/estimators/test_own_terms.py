@@ -212,6 +212,9 @@ def test_what_cannot_be_is_named():
     ):
         with pytest.raises(InputError, match=message):
             ODVFFRegressor(terms=terms).fit(X, y)
+    for ignored in ({"n_harmonics": 4}, {"interactions": [("dose", "age")]}):
+        with pytest.raises(InputError, match=f"{next(iter(ignored))} is for effects of columns"):
+            ODVFFRegressor(terms=own(), **ignored).fit(X, y)
     with pytest.raises(InputError, match="terms are for method 'odvff' or 'vff'"):
         ODVFFRegressor(method="svgp", terms=own()).fit(X, y)
     with pytest.raises(InputError, match="names its columns, dose, and these rows have no names"):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from odvff.design import Design
 from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.own_terms import in_own_units, placed
-from odvff.estimators.pairs import check_possible, pairs_asked
+from odvff.estimators.pairs import check_possible, is_auto, pairs_asked
 from odvff.estimators.parameters import Parameters
 from odvff.fitting import Named, Options
 from odvff.likelihoods import Likelihood, Units, likelihood_for
@@ -223,6 +223,12 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
                 Argument("terms"),
                 f" are for method 'odvff' or 'vff' with structure='additive', and these are {self.method!r} and "
                 f"{self.structure!r}.",
+            )
+        ignored = {"n_harmonics": self.n_harmonics, "interactions": self.interactions}
+        name = next((n for n, value in ignored.items() if not is_auto(value) and value != 0), None)
+        if self.terms is not None and name is not None:
+            raise InputError(
+                Argument(name), " is for effects of columns, and the terms say all of theirs; leave it out."
             )
 
     def _note_many_features(self, options: Options, design: Design, n_rows: int, run: Run) -> None:
