@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odvff import Categorical, Fourier, GaussianNoise, InputError, Levels, Matern, Posterior, Term
+from odvff import Categorical, Fourier, GaussianNoise, InputError, KernelError, Levels, Matern, Posterior, Term
 from odvff.features import FixedFeatures, Kronecker
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.bound import CollapsedBound
 from odvff.inference.sites import fit_sites
+from odvff.kernels import Kernel
 from odvff.statistics import collect
 from odvff.terms import Sum
 from tests.reference.rkhs import inner_products, kernel_function
@@ -115,21 +116,22 @@ def test_sites_and_minibatches_reach_what_statistics_reach():
     assert np.isclose(trained.history[-1], best.bound, atol=0.5)
 
 
+@dataclass(frozen=True)
+class Bare(FixedFeatures):
+    size = 1
+    boxes = ((0.0, 1.0),)
+
+    def fill(self, X, out):
+        out[:] = 1.0
+
+    def Kuu(self, kernel):
+        return Levels(1).Kuu(Categorical())
+
+    def Kuf(self, kernel, X):
+        return np.ones((1, len(X)))
+
+
 def test_what_they_do_not_do_is_said():
-    @dataclass(frozen=True)
-    class Bare(FixedFeatures):
-        size = 1
-        boxes = ((0.0, 1.0),)
-
-        def fill(self, X, out):
-            out[:] = 1.0
-
-        def Kuu(self, kernel):
-            return Levels(1).Kuu(Categorical())
-
-        def Kuf(self, kernel, X):
-            return np.ones((1, len(X)))
-
     # rows inside its own box, with one outside that of another term
     mixed = Sum([Term(Matern(), Bare(), [0], "bare"), Term(Matern(), Fourier(2, (0, 1)), [1], "ours")])
     rows = np.array([[0.2, 0.3], [0.7, 1.4]])
@@ -156,3 +158,19 @@ def test_keys_are_of_one_class():
     assert terms.alike == [[0], [1, 2], [3]]
     product = Kronecker((Legendre(2, (0, 1)), Fourier(2, (0, 1))))
     assert product.key is None
+
+
+def test_a_kernel_whose_variance_is_not_the_same_everywhere_is_refused():
+    @dataclass(frozen=True)
+    class Brownian(Kernel):
+        total_variance = 1.0
+
+        def covariance(self, X, Z):
+            return np.minimum(X, Z.T)
+
+        def variances(self, X):
+            return X[:, 0]
+
+    X, y = np.linspace(0.2, 1, 20)[:, None], np.zeros(20)
+    with pytest.raises(KernelError, match=r"has k\(x,x\) = 0.2 where its variance is 1; fixed features are for"):
+        collect([Term(Brownian(), Bare(), [0], "motion")], [(X, y)])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.errors import InputError
+from odvff.errors import InputError, KernelError
 from odvff.support.arrays import Array
 from odvff.terms import Sum
 
@@ -18,6 +18,18 @@ def check_columns(terms: Sum, X: Array) -> None:
                 f"term {term.name!r} reads {n} column{'s' * (n != 1)}, and X has {X.shape[1]}; say which by `columns`."
             )
         term.select(X[:0])
+
+
+def check_variances(terms: Sum, X: Array) -> None:
+    """Is k(x,x) the variance, as the bound takes it for granted of fixed features? A look at the first row."""
+    for term in terms:
+        here = term.variances(X[:1])
+        if not np.allclose(here, term.kernel.total_variance, rtol=1e-6):
+            raise KernelError(
+                f"the kernel of term {term.name!r} has k(x,x) = {here[0]:g} where its variance is "
+                f"{term.kernel.total_variance:g}; fixed features are for kernels whose variance is the same "
+                "everywhere: give this one inducing points."
+            )
 
 
 def signature(terms: Sum) -> str:

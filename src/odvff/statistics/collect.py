@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.statistics.basis import check_columns, outside, signature
+from odvff.statistics.basis import check_columns, check_variances, outside, signature
 from odvff.statistics.chunks import Chunk, checked_chunks
 from odvff.statistics.cost import ENGINES, cheaper_engine
 from odvff.statistics.sums import Rows, Statistics
@@ -47,6 +47,7 @@ def collect(
 
 def _statistics(terms: Sum, X: Any, Y: Any, weights: Any | None, engine: str, n_threads: int) -> Statistics:
     check_columns(terms, X)
+    check_variances(terms, X)
     out = outside(terms, X)
     n_rows = len(X)
     beyond = np.flatnonzero(out)  # few, if any
