@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
-from odvff import FileError, Fourier, InputError, Matern, ODVFFClassifier, ODVFFRegressor, Term, load
+from odvff import FileError, Fourier, GaussianNoise, InputError, Matern, ODVFFClassifier, ODVFFRegressor, Term, load
 from odvff.inference.sites import fit_sites
 from odvff.inference.stochastic.trainer import Trainer
 from odvff.likelihoods import LIKELIHOODS, Likelihood
@@ -224,3 +224,9 @@ def test_gpjax_s_own_in_an_estimator():
     two = FromGPJax(gpx.likelihoods.HeteroscedasticGaussian())
     with pytest.raises(InputError, match="quantiles and draws of GPJax's HeteroscedasticGaussian are not known"):
         two.given(MEAN)
+
+
+def test_noise_of_a_second_process_is_said_by_those_that_have_one():
+    for likelihood in (GaussianNoise(0.5), Laplace()):
+        with pytest.raises(InputError, match="does not say how its noise follows from a second process"):
+            likelihood.variance_of(np.zeros(2), np.ones(2))
