@@ -137,8 +137,8 @@ class Likelihood(ABC):
     def variance_of(self, mean: Array, variance: Array) -> Array:
         """Noise variance of each row, if a second process models it."""
         raise InputError(
-            f"{self.name} does not say how its noise follows from a second process; give it `variance_of`, or leave out "
-            "`noise_terms`."
+            f"{self.name} does not say how its noise follows from a second process; give it `variance_of`, or leave "
+            "out `noise_terms`."
         )
 
     def crps(self, y: Array, mean: Array, variance: Array) -> Array | None:
