@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from odvff.errors import PrecisionError
+from odvff.support.shapes import Float
 
 Array = Any  # a NumPy array, or a JAX tracer in its place
 
@@ -57,7 +58,7 @@ def _is_mapped(value: Any) -> bool:
     return is_traced(value) and type(value).__name__ == "BatchTracer"
 
 
-def cholesky(matrix: Array) -> Array:
+def cholesky(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The lower triangular L with L Lᵀ = matrix. NumPy raises `LinAlgError` if there is none, JAX gives NaN."""
     xp = namespace(matrix)
     if not _is_mapped(matrix):
@@ -71,7 +72,9 @@ def cholesky(matrix: Array) -> Array:
     return xp.stack([xp.stack(row) for row in L])
 
 
-def solve_triangular(matrix: Array, b: Array, *, lower: bool = True, transpose: bool = False) -> Array:
+def solve_triangular(
+    matrix: Float[Array, "n n"], b: Float[Array, " n *k"], *, lower: bool = True, transpose: bool = False
+) -> Float[Array, " n *k"]:
     """T⁻¹ b or T⁻ᵀ b for one triangular T (never a batch of them)."""
     if namespace(matrix, b) is np:
         columns = b[:, None] if b.ndim == 1 else b
@@ -85,7 +88,7 @@ def solve_triangular(matrix: Array, b: Array, *, lower: bool = True, transpose: 
     return jsl.solve_triangular(matrix, b, lower=lower, trans=int(transpose))
 
 
-def _substitute(matrix: Array, b: Array, *, forward: bool) -> Array:
+def _substitute(matrix: Float[Array, "n n"], b: Float[Array, " n *k"], *, forward: bool) -> Float[Array, " n *k"]:
     """T⁻¹ b, row by row: x_i = (b_i − Σ_j T_ij x_j)/T_ii."""
     n = matrix.shape[0]
     rows: dict[int, Array] = {}
