@@ -496,12 +496,13 @@ def test_weights_do_not_count_in_what_is_measured_and_this_is_said(folder, tmp_p
 
 
 def test_arguments_have_options_and_errors_say_those(folder, tmp_path):
-    from odvff.cli.failures import OPTIONS, as_option
+    from odvff.cli.failures import as_option
+    from odvff.cli.options import ARGUMENTS
     from odvff.errors import Argument, FitWarning, InputError
 
     options = {o for p in typer.main.get_command(app).commands["fit"].params for o in p.opts}
-    assert set(OPTIONS.values()) <= options
-    assert set(OPTIONS) <= set(inspect.signature(ODVFFRegressor).parameters)
+    assert set(ARGUMENTS.values()) <= options
+    assert set(ARGUMENTS) <= set(inspect.signature(ODVFFRegressor).parameters)
     for argument, python, shell in (
         (Argument("n_harmonics", "auto"), "n_harmonics='auto'", "--harmonics auto"),
         (Argument("categorical", ["a b"]), "categorical=['a b']", "--categorical a b"),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from odvff.cli.fit import fitted
-from odvff.cli.options import FitOptions
+from odvff.cli.options import Csv, FitOptions
 from odvff.cli.terminal import Terminal, table
 from odvff.errors import FileError, InputError
 from odvff.model.model import Model
@@ -36,7 +36,7 @@ def run_demo(folder: Path, terminal: Terminal) -> None:
         pa.parquet.write_table(rows, temporary)
     terminal.say(f"{rows.num_rows:,} flights with their weather are in {data}")
     terminal.say(f"$ odvff fit {data} --target '{TARGET}' --model {model}")
-    learned, _, _ = fitted([str(data)], FitOptions(TARGET, model), terminal)
+    learned, _, _ = fitted([str(data)], FitOptions(TARGET, model), Csv(), terminal)
     evaluation = learned.evaluation
     assert evaluation is not None  # a tenth of the rows is held out
     linear = _linear(data, learned, evaluation.n_rows)

@@ -1,17 +1,108 @@
-"""`odvff evaluate`: how good a model is on files."""
+"""`odvff evaluate`, and what others say of how good a model is on rows of files."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from odvff.cli.quality import evaluated, quality_text
-from odvff.cli.terminal import Terminal
+import numpy as np
+
+from odvff.cli.options import Csv
+from odvff.cli.terminal import Terminal, table
+from odvff.errors import InputError
+from odvff.model.evaluation import Evaluator
 from odvff.model.file import load
+from odvff.model.model import Model
+from odvff.model.quality import METRICS, Evaluation
+from odvff.support.progress import Progress, Step
+from odvff.tables import Category
+from odvff.tables.csv_file import Reading
+from odvff.tables.file_source import FileSource
+from odvff.tables.files import TableFiles
+from odvff.tables.table import FrameTable
+
+SHOWN_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 def evaluate_files(
-    model: Path, data: list[str], target: str | None, strict: bool, csv: tuple[str | None, str], terminal: Terminal
+    model: Path, data: list[str], target: str | None, strict: bool, csv: Csv, terminal: Terminal
 ) -> None:
     """Measure, and say what came of it."""
-    learned = load(model)
-    evaluation, source = evaluated(learned, data, target, csv, strict, terminal)
+    evaluation, source = evaluated(load(model), data, target, csv, terminal, strict=strict)
     result = {"model": str(model), "dropped_rows": source.dropped, **evaluation.to_words()}
     terminal.show(result, quality_text(evaluation, f"on {evaluation.n_rows:,} rows"))
+
+
+def measure(
+    model: Model,
+    chunks: Iterable[tuple[FrameTable, Any, Any]],
+    total: int | None,
+    progress: Progress,
+    terminal: Terminal,
+) -> Evaluation | None:
+    """Everything about these rows, but for those of classes that the model does not know; None if none is left."""
+    evaluator, done, unknown, weighted = Evaluator(model), 0, 0, False
+    for rows, y, weights in chunks:
+        done += rows.n_rows
+        weighted |= weights is not None
+        if not (known := model.task.known(y)).all():
+            unknown += int((~known).sum())
+            rows, y = rows.take(np.flatnonzero(known)), y[known]
+        evaluator.add(rows.native, y)
+        progress(Step("measuring", done, total))
+    if unknown:
+        terminal.warn(f"{unknown:,} rows were not measured: their class was not there in training")
+    if weighted:
+        terminal.warn("what was measured counts every row once, whatever its weight")
+    return evaluator.result() if done > unknown else None
+
+
+def reading_for(model: Model, csv: Csv) -> Reading:
+    """How a file must be read so that its columns have the types of training."""
+    columns = model.schema.columns
+    kinds = {c.name: {type(v) for v in c.levels if v is not None} for c in columns if isinstance(c, Category)}
+    text = frozenset(name for name, some in kinds.items() if str in some)
+    numbers = {c.name for c in columns if kinds.get(c.name, {float}) <= {int, float}}
+    if model.task.classes is None:
+        numbers.add(model.target)
+    return Reading(csv.delimiter, csv.encoding, text, text=text, numbers=frozenset(numbers))
+
+
+def evaluated(
+    model: Model, data: list[str], target: str | None, csv: Csv, terminal: Terminal, *, strict: bool = False
+) -> tuple[Evaluation, FileSource]:
+    """The evaluation of a model on files, and their rows."""
+    reading, classes, target = reading_for(model, csv), model.task.classes, target or model.target
+    if classes is not None and any(isinstance(c, str) for c in classes.tolist()):
+        reading = replace(reading, labels=reading.labels | {target}, text=reading.text | {target})
+    files, features = TableFiles(data, reading), list(model.schema.names)
+    source = FileSource(files, target, labels=classes is not None, features=features, strict=strict)
+    with terminal.progress() as progress:
+        evaluation = measure(model, source.chunks(), source.expected_rows, progress, terminal)
+    warn_of_rows(source, terminal)
+    if evaluation is None:
+        raise InputError("there is no row with a known target to measure on.")
+    return evaluation, source
+
+
+def warn_of_rows(source: FileSource, terminal: Terminal) -> None:
+    """Say how many rows had no target."""
+    if source.dropped:
+        terminal.warn(
+            f"{source.dropped:,} rows were left out: their target is missing or infinite (--strict refuses them)"
+        )
+
+
+def quality_text(evaluation: Evaluation, where: str) -> str:
+    """Metrics and the calibration table for people."""
+    found, names = evaluation.metrics, METRICS[evaluation.task]
+    rows = [(words, f"{found[name]:.4g}") for name, words in names.items() if name in found]
+    parts = [table(("measured", "value"), rows, f"How good it is {where}")]
+    shown = [(level, share) for level, share in evaluation.calibration if level in SHOWN_LEVELS]
+    if shown:
+        cells = [(f"{100 * level:.0f} %", f"{100 * share:.1f} %") for level, share in shown]
+        parts.append(table(("intervals of", "held"), cells, "Calibration"))
+    for one in evaluation.reliability[:1]:
+        bins = [(f"{100 * p:.1f} %", f"{100 * share:.1f} %", f"{n:,}") for p, share, n in one.bins]
+        parts.append(table(("said", "happened", "rows"), bins, f"Calibration of class {one.label!r}"))
+    return "\n\n".join(parts)

@@ -12,24 +12,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from odvff.cli.options import ARGUMENTS
+
 if TYPE_CHECKING:  # help comes at once
     from odvff.errors import Argument
 
 BUG, DATA, FILE, NUMERICAL, INTERRUPTED, PIPE, TERMINATED = 1, 3, 4, 5, 130, 141, 143
-# the options of the command line for the arguments of Python that messages speak of
-OPTIONS = {
-    "categorical": "--categorical",
-    "inference": "--inference",
-    "interactions": "--interactions",
-    "likelihood": "--likelihood",
-    "max_iter": "--max-iter",
-    "method": "--method",
-    "n_harmonics": "--harmonics",
-    "n_inducing": "--inducing",
-    "random_state": "--seed",
-    "smoothness": "--smoothness",
-    "structure": "--structure",
-}
 CONTROLS = {code: repr(chr(code))[1:-1] for code in [*range(9), *range(11, 32), 127]}  # but tabs and ends of lines
 CODES = """
 Exit codes: 0 done; 1 a bug; 2 wrong usage; 3 the data cannot be used so; 4 a file cannot be read or written;
@@ -69,12 +57,11 @@ def reported(as_json: bool = False) -> Iterator[None]:
 
 def as_option(argument: "Argument") -> str:
     """An argument of Python as someone in a shell knows it, if there is an option for it."""
-    option = OPTIONS.get(argument.name)
-    if option is None:
+    if argument.name not in ARGUMENTS:
         return str(argument)
     values = argument.value if isinstance(argument.value, list) else [argument.value]
     listed = ",".join(":".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values)
-    return option if argument.value is None else f"{option} {listed}"
+    return ARGUMENTS[argument.name] + ("" if argument.value is None else f" {listed}")
 
 
 def shown(text: str) -> str:

@@ -8,37 +8,37 @@ from typing import Any
 import numpy as np
 
 import odvff
+from odvff.cli.evaluate import measure, quality_text, warn_of_rows
 from odvff.cli.failures import as_option
-from odvff.cli.options import FitOptions
-from odvff.cli.places import check_output
-from odvff.cli.quality import measure, quality_text, warn_of_rows
+from odvff.cli.options import ARGUMENTS, Csv, FitOptions
 from odvff.cli.terminal import Terminal, table
-from odvff.errors import FileError, InputError
+from odvff.errors import Argument, FileError, InputError
 from odvff.model.file import inspect, save
 from odvff.model.model import Model
 from odvff.model.summary import COLUMNS, summarise
+from odvff.support.atomic import check_output
 from odvff.support.journal import EVERY, FolderJournal
 from odvff.support.threads import n_threads
 from odvff.tables.csv_file import Reading
 from odvff.tables.file_source import FileSource
-from odvff.tables.files import STANDARD_INPUT, TableFiles, check_column, check_usable
+from odvff.tables.files import STANDARD_INPUT, TableFiles, check_column, check_target, is_text
 from odvff.tables.targets import is_number
 
 PEEK_ROWS, MANY_VALUES = 100_000, 1000
 FEW_CLASSES = 10
 
 
-def fit_files(data: list[str], options: FitOptions, terminal: Terminal) -> None:
+def fit_files(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> None:
     """Fit, measure on held-out rows, save, and say what came of it."""
-    _tell(*fitted(data, options, terminal), terminal)
+    _tell(*fitted(data, options, csv, terminal), terminal)
 
 
-def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Model, Path, FileSource]:
+def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> tuple[Model, Path, FileSource]:
     """The fitted model, where it was saved, and the rows it was fitted to."""
     categorical, exclude = options.categorical or [], options.exclude or []
-    reading = Reading(options.delimiter, options.encoding, frozenset(categorical), frozenset(exclude))
     if options.target in exclude:
         raise InputError(f"the target {options.target!r} is excluded; leave it in.")
+    reading = Reading(csv.delimiter, csv.encoding, frozenset(categorical), frozenset(exclude))
     files = TableFiles(data, reading)
     check_column(options.target, files.names)
     task = _task(files, options, terminal)
@@ -49,17 +49,17 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Mo
         weights=options.weights,
         holdout=options.holdout,
         strict=options.strict,
-        seed=options.seed,
+        seed=options.random_state,
     )
     for name in categorical:
         check_column(name, [*source.features, options.target])
     if "" in files.names:
         terminal.warn("a column without a name, a row index perhaps, was left out")
     before = files.fingerprint()
-    place = _place(data, options.model)
+    place = options.model or _named_after(data[0])
     _check_place(place, [entry[0] for entry in before])
     estimator = _estimator(task, options)
-    journal = _journal(place, before, options, task, terminal)
+    journal = _journal(place, options, csv, {"files": before, "task": task}, terminal)
     with terminal.progress() as progress:
         try:
             model = estimator.fit_source(source, progress=progress, journal=journal).model_
@@ -85,13 +85,10 @@ def fitted(data: list[str], options: FitOptions, terminal: Terminal) -> tuple[Mo
     return model, place, source
 
 
-def _place(data: list[str], model: Path | None) -> Path:
-    """Where the model goes."""
-    if model is None:
-        first = Path("model" if data[0] == STANDARD_INPUT else data[0].rstrip("/"))
-        name = first.name.split(".")[0] if not set("*?[") & set(first.name) else "model"
-        model = Path(f"{name or 'model'}.odvff")
-    return model
+def _named_after(data: str) -> Path:
+    """Where the model goes if nobody says so."""
+    name = "" if data == STANDARD_INPUT or set("*?[") & set(Path(data).name) else Path(data).name.split(".")[0]
+    return Path(f"{name or 'model'}.odvff")
 
 
 def _check_place(place: Path, inputs: list[str]) -> None:
@@ -105,31 +102,30 @@ def _check_place(place: Path, inputs: list[str]) -> None:
 
 
 def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
-    """Regression or classification, and why."""
+    """Regression or classification."""
     if options.task != "auto":
         return options.task
+    task, reason = _guessed(files, options.target)
+    terminal.say(f"{task}, as the target {options.target!r} {reason}")
+    return task
+
+
+def _guessed(files: TableFiles, target: str) -> tuple[str, str]:
+    """The task that a column calls for, and why."""
     import pyarrow as pa
 
-    kind = files.schema.field(options.target).type
-    check_usable(options.target, kind)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
-        _refuse_numbers_with_a_slip(_peek(files, options.target, MANY_VALUES), options.target)
-        terminal.say(f"classification, as the target {options.target!r} holds text (--task regression refuses that)")
-        return "classification"
+    kind = files.schema.field(target).type
+    check_target(target, kind)
+    if is_text(kind):
+        _refuse_numbers_with_a_slip(_peek(files, target, MANY_VALUES), target)
+        return "classification", "holds text (--task regression refuses that)"
     if pa.types.is_boolean(kind):
-        terminal.say(f"classification, as the target {options.target!r} is true or false")
-        return "classification"
-    if pa.types.is_temporal(kind):
-        raise InputError(f"the target {options.target!r} is of type {kind}, which is neither a number nor a class.")
-    values = _peek(files, options.target, FEW_CLASSES)
-    values = {v for v in values if v == v and abs(v) != float("inf")}
-    if len(values) == 2:
-        terminal.say(f"classification, as the target {options.target!r} has two values (--task regression overrides)")
-        return "classification"
-    just = f"; it has just {len(values)} values: --task classification takes them as classes"
-    few = just if 0 < len(values) <= FEW_CLASSES else ""
-    terminal.say(f"regression, as the target {options.target!r} holds numbers{few}")
-    return "regression"
+        return "classification", "is true or false"
+    n = sum(v == v and abs(v) != float("inf") for v in _peek(files, target, FEW_CLASSES))
+    if n == 2:
+        return "classification", "has two values (--task regression overrides)"
+    few = f"; it has just {n} values: --task classification takes them as classes" if 0 < n <= FEW_CLASSES else ""
+    return "regression", f"holds numbers{few}"
 
 
 def _peek(files: TableFiles, column: str, most: int) -> set[Any]:
@@ -158,45 +154,39 @@ def _estimator(task: str, options: FitOptions) -> Any:
     from odvff.estimators import ODVFFClassifier, ODVFFRegressor
 
     made: Any = ODVFFRegressor if task == "regression" else ODVFFClassifier
-    likelihood = {} if options.likelihood is None else {"likelihood": options.likelihood}
-    return made(
-        method=options.method,
-        structure=options.structure,
-        smoothness=options.smoothness,
-        n_harmonics=_number_or_auto(options.harmonics, "--harmonics"),
-        n_inducing=_number_or_auto(options.inducing, "--inducing"),
-        interactions=_pairs(options.interactions),
-        inference=options.inference,
-        max_iter=options.max_iter,
-        categorical=[name for name in options.categorical or [] if name != options.target] or "auto",
-        random_state=options.seed,
-        **likelihood,
-    )
+    asked = {name: getattr(options, name) for name in ARGUMENTS}
+    if options.likelihood is None:  # each estimator has its own
+        del asked["likelihood"]
+    asked |= {name: _number_or_auto(asked[name], name) for name in ("n_harmonics", "n_inducing")}
+    asked["interactions"] = _pairs(options.interactions)
+    asked["categorical"] = [name for name in options.categorical or [] if name != options.target] or "auto"
+    return made(**asked)
 
 
 def _number_or_auto(text: str, name: str) -> int | str:
     if text == "auto":
         return text
     if not text.isdecimal():
-        raise InputError(f"{name} must be a whole number or auto, got {text!r}.")
+        raise InputError(Argument(name), f" must be a whole number or auto, got {text!r}.")
     return int(text)
 
 
 def _pairs(text: str) -> int | str | list[tuple[str, str]]:
     """auto, a number, or pairs of columns."""
     if text == "auto" or text.isdecimal():
-        return text if text == "auto" else int(text)
+        return _number_or_auto(text, "interactions")
     pairs = [tuple(name.strip() for name in pair.split(":")) for pair in text.split(",")]
     if not all(len(pair) == 2 and all(pair) for pair in pairs):
         raise InputError(f"--interactions must be auto, a number, or pairs such as width:height, got {text!r}.")
     return [(pair[0], pair[1]) for pair in pairs]
 
 
-def _journal(place: Path, files: list[list[Any]], options: FitOptions, task: str, terminal: Terminal) -> FolderJournal:
+def _journal(place: Path, options: FitOptions, csv: Csv, data: dict[str, Any], terminal: Terminal) -> FolderJournal:
     """Where the run keeps what it has reached: a folder beside the model."""
-    asked = {name: str(value) for name, value in asdict(options).items() if name not in ("resume", "model")}
+    asked = {name: str(value) for name, value in (asdict(options) | asdict(csv)).items()}
+    del asked["resume"], asked["model"]
     # rows are cut into as many pieces as there are threads, and sums of other pieces are rounded otherwise
-    fingerprint = {"files": files, "options": asked, "task": task, "version": odvff.__version__, "threads": n_threads()}
+    fingerprint = {**data, "options": asked, "version": odvff.__version__, "threads": n_threads()}
     every = float(os.environ.get("ODVFF_JOURNAL_EVERY", EVERY))  # seconds
     journal = FolderJournal(place.with_name(place.name + ".progress"), fingerprint, every)
     begun = journal.folder.exists()

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from odvff.cli.evaluate import quality_text
 from odvff.cli.failures import as_option
-from odvff.cli.quality import quality_text
 from odvff.cli.terminal import Terminal, table
 from odvff.model.file import inspect, load
 from odvff.model.summary import COLUMNS, summarise

@@ -1,4 +1,7 @@
-"""Options of commands, each said once: its type, its default and its words in the help."""
+"""Options of commands, each said once: its type, its default and its words in the help.
+
+Options that go together are a class; a command takes one of it, and typer sees each option.
+"""
 
 import inspect
 import re
@@ -10,9 +13,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        help="CSV, TSV, Parquet or Arrow files, also gzipped; folders or globs of these; - for CSV on standard input."
+    ),
+]
+ModelFile = Annotated[Path, typer.Argument(help="A model that `odvff fit` wrote.")]
+KnownTarget = Annotated[
+    str | None,
+    typer.Option("--target", "-t", help="The column with what really happened; by default as in training."),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse rows without a target instead of leaving them out.")]
-Delimiter = Annotated[str | None, typer.Option(help="Of CSV files; found out by default.")]
-Encoding = Annotated[str, typer.Option(help="Of CSV files; latin-1 is the other usual one.")]
 
 
 def listed(values: list[str] | None) -> list[str]:
@@ -22,8 +34,34 @@ def listed(values: list[str] | None) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Csv:
+    """How CSV files are read."""
+
+    delimiter: Annotated[str | None, typer.Option(help="Of CSV files; found out by default.")] = None
+    encoding: Annotated[str, typer.Option(help="Of CSV files; latin-1 is the other usual one.")] = "utf-8"
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """What `odvff predict` is asked for."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="A .parquet, .csv, .tsv or .arrow file; by default CSV on standard output."
+        ),
+    ] = None
+    interval: Annotated[float, typer.Option(help="The probability that intervals hold.")] = 0.95
+    effects: Annotated[bool, typer.Option("--effects", help="Also what each term adds to the prediction.")] = False
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", "-k", callback=listed, help="Columns of the data to carry over, such as an identifier."),
+    ] = None
+
+
+@dataclass(frozen=True)
 class FitOptions:
-    """What `odvff fit` is asked for."""
+    """What `odvff fit` is asked for; arguments of estimators have their names."""
 
     target: Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
     model: Annotated[
@@ -62,8 +100,8 @@ class FitOptions:
         typer.Option(help="One effect for each column, or one joint effect of two or three."),
     ] = "additive"
     smoothness: Annotated[float, typer.Option(help="Of effects: 0.5, 1.5 or 2.5.")] = 1.5
-    harmonics: Annotated[str, typer.Option(help="Features of each numeric column, or auto.")] = "auto"
-    inducing: Annotated[str, typer.Option(help="Inducing points, or auto.")] = "auto"
+    n_harmonics: Annotated[str, typer.Option("--harmonics", help="Features of each numeric column, or auto.")] = "auto"
+    n_inducing: Annotated[str, typer.Option("--inducing", help="Inducing points, or auto.")] = "auto"
     interactions: Annotated[
         str,
         typer.Option(
@@ -79,23 +117,36 @@ class FitOptions:
         typer.Option(help="gaussian, or probit for classes, unless you name another; a name that is none lists all."),
     ] = None
     max_iter: Annotated[int | None, typer.Option(help="The most iterations, rounds or steps.")] = None
-    seed: Annotated[int, typer.Option(help="Of samples and minibatches.")] = 0
+    random_state: Annotated[int, typer.Option("--seed", help="Of samples and minibatches.")] = 0
     strict: Strict = False
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run of the same command that was broken off.")
     ] = False
-    delimiter: Delimiter = None
-    encoding: Encoding = "utf-8"
 
 
-def one_by_one(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes `options: FitOptions`, as one that takes each of them, which typer can read."""
-    own, each = inspect.signature(command).parameters, inspect.signature(FitOptions).parameters
+# the fields of `FitOptions` that are arguments of estimators, and how they are spelled in a shell
+ARGUMENTS = {
+    **{name: f"--{name}" for name in ("categorical", "inference", "interactions", "likelihood", "method")},
+    **{name: f"--{name}" for name in ("smoothness", "structure")},
+    "n_harmonics": "--harmonics",
+    "n_inducing": "--inducing",
+    "max_iter": "--max-iter",
+    "random_state": "--seed",
+}
+
+
+def one_by_one(command: Callable[..., None], groups: tuple[type, ...]) -> Callable[..., None]:
+    """A command that takes instances of these classes, as one that takes each option of theirs."""
+    own = inspect.signature(command).parameters.values()
+    options = {p.name: inspect.signature(p.annotation).parameters for p in own if p.annotation in groups}
 
     @wraps(command)
     def taken(**given: Any) -> None:
-        command(options=FitOptions(**{name: given.pop(name) for name in each}), **given)
+        made = {p.name: p.annotation(**{o: given.pop(o) for o in options[p.name]}) for p in own if p.name in options}
+        command(**given, **made)
 
-    parameters = [p for one in own.values() for p in (each.values() if one.name == "options" else [one])]
-    taken.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    each = [q for p in own for q in (options[p.name].values() if p.name in options else [p])]
+    taken.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in each]
+    )
     return taken

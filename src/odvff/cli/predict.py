@@ -1,9 +1,10 @@
 """`odvff predict`: every row of files, in their order, a batch at a time."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from odvff.cli.places import check_output
-from odvff.cli.quality import reading_for
+from odvff.cli.evaluate import reading_for
+from odvff.cli.options import Csv, PredictOptions
 from odvff.cli.terminal import Terminal
 from odvff.errors import FileError, InputError
 from odvff.model.file import load
 from odvff.model.model import Model
-from odvff.support.atomic import replacing
-from odvff.support.progress import Step
+from odvff.support.atomic import check_output, replacing
+from odvff.support.progress import Progress, Step
 from odvff.tables import Table
 from odvff.tables.file_source import ahead, refuse_infinite
 from odvff.tables.files import TableFiles, check_columns, check_usable
@@ -27,17 +28,9 @@ from odvff.tables.files import TableFiles, check_columns, check_usable
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 
 
-def predict_files(
-    model: Path,
-    data: list[str],
-    output: Path | None,
-    interval: float,
-    effects: bool,
-    keep: list[str],
-    csv: tuple[str | None, str],
-    terminal: Terminal,
-) -> None:
+def predict_files(model: Path, data: list[str], options: PredictOptions, csv: Csv, terminal: Terminal) -> None:
     """Predict, write, and say where."""
+    output, interval, keep = options.output, options.interval, options.keep or []
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise InputError(f"predictions are written to {', '.join(SUFFIXES)} files, got {output.name!r}.")
     if output is None and terminal.as_json:
@@ -48,7 +41,7 @@ def predict_files(
     names = list(learned.schema.names)
     if not learned.named_columns:
         raise InputError(f"{model} was fitted to an array, whose columns have no names; predict with it in Python.")
-    reading = reading_for(learned, *csv)
+    reading = reading_for(learned, csv)
     # what is kept goes out as it came in, unless it is learned from
     files = TableFiles(data, replace(reading, text=reading.text | (set(keep) - set(names))))
     if output is not None:
@@ -56,27 +49,27 @@ def predict_files(
     check_columns([*names, *keep], files.names)
     for name in names:
         check_usable(name, files.schema.field(name).type)
-    predicted = _numbers if learned.task.classes is None else _classes
-    columns = list(dict.fromkeys([*names, *keep]))
-    done, total = 0, files.expected_rows
-    with ExitStack() as stack:
-        progress = stack.enter_context(terminal.progress())
-        write = stack.enter_context(_writer(output))
-        for batch, place in ahead(files.placed(columns)):
-            refuse_infinite(batch, names, place)
-            rows = pa.Table.from_batches([batch])
-            table = learned.table(rows.select(names))
-            made = {name: rows.column(name).combine_chunks() for name in keep}
-            made = _beside(made, predicted(learned, table, interval))
-            if effects:
-                made = _beside(made, _effects(learned, table))
-            write(pa.table(made))
-            done += batch.num_rows
-            progress(Step("predicting", done, total))
-        if not done:
-            raise InputError("there are no rows to predict.")
+    with terminal.progress() as progress:
+        done = _write(_predictions(learned, files, options, progress), output)
     if output is not None:
         terminal.show({"output": str(output), "rows": done}, f"{done:,} predictions written to {output}")
+
+
+def _predictions(model: Model, files: TableFiles, options: PredictOptions, progress: Progress) -> Iterator[pa.Table]:
+    """Columns that are kept and what is predicted, a batch of rows at a time."""
+    names, keep, done = list(model.schema.names), options.keep or [], 0
+    predicted = _numbers if model.task.classes is None else _classes
+    for batch, place in ahead(files.placed(list(dict.fromkeys([*names, *keep])))):
+        refuse_infinite(batch, names, place)
+        rows = pa.Table.from_batches([batch])
+        table = model.table(rows.select(names))
+        made = {name: rows.column(name).combine_chunks() for name in keep}
+        made = _beside(made, predicted(model, table, options.interval))
+        if options.effects:
+            made = _beside(made, _effects(model, table))
+        done += batch.num_rows
+        progress(Step("predicting", done, files.expected_rows))
+        yield pa.table(made)
 
 
 def _beside(made: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -92,13 +85,8 @@ def _beside(made: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 def _numbers(model: Model, table: Table, interval: float) -> dict[str, Any]:
     predictive, f = model.outputs[0].predictive, model.latent(table)
     mean, std = predictive.moments(f)
-    ends = predictive.quantiles([(1 - interval) / 2, (1 + interval) / 2], f)
-    return {
-        "mean": mean,
-        "std": std,
-        "lower": np.ascontiguousarray(ends[:, 0]),
-        "upper": np.ascontiguousarray(ends[:, 1]),
-    }
+    lower, upper = predictive.quantiles([(1 - interval) / 2, (1 + interval) / 2], f).T
+    return {"mean": mean, "std": std, "lower": np.ascontiguousarray(lower), "upper": np.ascontiguousarray(upper)}
 
 
 def _classes(model: Model, table: Table, interval: float) -> dict[str, Any]:
@@ -118,35 +106,39 @@ def _effects(model: Model, table: Table) -> dict[str, Any]:
     return made
 
 
+def _write(tables: Iterator[pa.Table], output: Path | None) -> int:
+    """Write tables one after the other; how many rows they have."""
+    first = next(tables, None)
+    if first is None:
+        raise InputError("there are no rows to predict.")
+    done = 0
+    with _opened(output, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+            done += table.num_rows
+    return done
+
+
 @contextmanager
-def _writer(output: Path | None) -> Iterator[Callable[[pa.Table], None]]:
-    """Writes tables one after the other: to a file that appears when all is done, or to standard output."""
+def _opened(output: Path | None, schema: pa.Schema) -> Iterator[Any]:
+    """What writes tables: to a file that appears when all is done, or to standard output."""
     if output is None:
-        with ExitStack() as stack:
-            yield _writing(".csv", pa.PythonFile(sys.stdout.buffer, mode="w"), stack)
+        with _writer(".csv", pa.PythonFile(sys.stdout.buffer, mode="w"), schema) as writer:
+            yield writer
         sys.stdout.buffer.flush()  # not closed: it is not ours
         return
-    with replacing(output) as temporary:
-        try:
-            with pa.OSFile(temporary, "wb") as sink, ExitStack() as stack:
-                yield _writing(output.suffix.lower(), sink, stack)
-        except pa.ArrowInvalid as error:
-            raise FileError(f"{output} cannot be written: {error}.") from error
+    try:
+        with (
+            replacing(output) as temporary,
+            pa.OSFile(temporary, "wb") as sink,
+            _writer(output.suffix.lower(), sink, schema) as writer,
+        ):
+            yield writer
+    except pa.ArrowInvalid as error:
+        raise FileError(f"{output} cannot be written: {error}.") from error
 
 
-def _writing(suffix: str, sink: Any, stack: ExitStack) -> Callable[[pa.Table], None]:
-    """Writes tables in one of the formats; the first says what columns there are."""
-    writers: list[Any] = []
-
-    def write(table: pa.Table) -> None:
-        if not writers:
-            writers.append(stack.enter_context(_opened(suffix, sink, table.schema)))
-        writers[0].write_table(table)
-
-    return write
-
-
-def _opened(suffix: str, sink: Any, schema: pa.Schema) -> Any:
+def _writer(suffix: str, sink: Any, schema: pa.Schema) -> Any:
     if suffix == ".parquet":
         return pa.parquet.ParquetWriter(sink, schema)
     if suffix in (".csv", ".tsv"):

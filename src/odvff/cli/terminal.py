@@ -5,24 +5,28 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
 
 from odvff.cli.failures import as_option, shown
 from odvff.support import progress
 from odvff.support.progress import Lines, Pace, Progress, Step, in_words, silent
 
 
+@dataclass
 class Terminal:
-    """Where a command writes to. With `as_json` the result is one JSON object; with `quiet` nothing is said but it."""
+    """Where a command writes to, and what is warned of on the way."""
 
-    def __init__(self, *, as_json: bool, quiet: bool):
-        self.as_json, self._quiet = as_json, quiet
-        self.warnings: list[str] = []
+    as_json: Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the result.")] = False
+    warnings: list[str] = field(default_factory=list, init=False)
 
     def say(self, text: str) -> None:
         """Something on the way."""
-        if not self._quiet:
+        if not self.quiet:
             print(shown(text), file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
@@ -49,10 +53,10 @@ class Terminal:
             warnings.showwarning = lambda message, *_: (
                 self.warn(message.spelled(as_option)) if isinstance(message, Message) else None
             )
-            if self._quiet:
+            if self.quiet:
                 yield silent
             elif sys.stderr.isatty():
-                with _Bars() as bars:
+                with closing(_Bars()) as bars:
                     yield bars
             else:
                 yield Lines()
@@ -64,35 +68,33 @@ class _Bars:
     def __init__(self) -> None:
         self._pace, self._began = Pace(), time.monotonic()
         self._bar: Any = None
-        self._task: Any = None
 
-    def __enter__(self) -> "_Bars":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
 
     def __call__(self, step: Step) -> None:
         new, rate, left = self._pace.of(step)
-        if self._bar is None and time.monotonic() - self._began < progress.PATIENCE:
-            return
         if self._bar is None:
-            self._start()
+            if time.monotonic() - self._began < progress.PATIENCE:
+                return
+            self._bar, new = _started_bar(), True
         line = in_words(step, rate, left)
-        if new or self._task is None:
-            if self._task is not None:
-                self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(line, total=step.total)
-        self._bar.update(self._task, description=line, completed=step.done)
+        if new:
+            for task in self._bar.task_ids:
+                self._bar.remove_task(task)
+            self._bar.add_task(line, total=step.total)
+        self._bar.update(self._bar.task_ids[-1], description=line, completed=step.done)
 
-    def _start(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-        columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._bar.start()
+def _started_bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.start()
+    return bar
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from odvff.errors import InputError
 from odvff.policy import DEFAULT, Policy
 from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
-from odvff.tables.files import Place, TableFiles, check_columns, check_usable, is_number
+from odvff.tables.files import Place, TableFiles, check_columns, check_target, check_usable, is_number
 from odvff.tables.table import FrameTable
 
 Rows = tuple[FrameTable, Any, Any]  # a table, the target of every row, and weights or None
@@ -69,14 +69,10 @@ class FileSource:
         self.features = [n for n in files.names if n not in (target, weights, "")] if features is None else features
         if not self.features:
             raise InputError(f"there is no column besides {target!r} to learn from.")
-        for name in (target, *self.features):
+        check_target(target, files.schema.field(target).type)
+        for name in self.features:
             check_usable(name, files.schema.field(name).type)
         files.refuse_slips(self.features)
-        if pa.types.is_temporal(kind := files.schema.field(target).type):
-            raise InputError(
-                f"the target {target!r} holds dates or times ({kind}), which are no numbers and no classes; turn it "
-                "into some, such as days since the first one."
-            )
         self._sample_rows, self.text_levels = policy.sample_rows, policy.text_levels
         self.dropped = 0  # rows without a target, after the first pass
         self.n_held = 0

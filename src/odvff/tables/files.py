@@ -312,6 +312,20 @@ def check_usable(name: str, t: pa.DataType) -> None:
         )
 
 
+def check_target(name: str, t: pa.DataType) -> None:
+    """Is this a type of numbers or classes?"""
+    check_usable(name, t)
+    if pa.types.is_temporal(t):
+        raise InputError(
+            f"the target {name!r} holds dates or times ({t}), which are no numbers and no classes; turn it into some, "
+            "such as days since the first one."
+        )
+
+
+def is_text(t: pa.DataType) -> bool:
+    return bool(pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_dictionary(t))
+
+
 def _is_binary(t: pa.DataType) -> bool:
     kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
     return any(is_one(t) for is_one in kinds)
@@ -323,9 +337,6 @@ def _plain_type(t: pa.DataType) -> pa.DataType:
 
 
 def _common_type(name: str, first: pa.DataType, other: pa.DataType, a: str, b: str) -> pa.DataType:
-    def is_text(t: pa.DataType) -> bool:
-        return bool(pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_dictionary(t))
-
     if first == other:
         return first
     if pa.types.is_null(first) or pa.types.is_null(other):
