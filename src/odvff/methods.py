@@ -36,16 +36,17 @@ from odvff.support.progress import Progress, silent
 from odvff.support.run import BARE, Run
 from odvff.support.threads import one_blas_thread
 
-__all__ = ["INFERENCE", "Named", "Options", "check_method", "choose_terms", "fit_method", "fit_rows"]
+__all__ = ["INFERENCE", "Named", "Options", "check_method", "choose_terms", "fit_method", "fit_rows", "method_of"]
 
 
 @dataclass(frozen=True)
 class Inference:
-    """A way from a start to a fit, and for which likelihoods it is."""
+    """A way from a start to a fit, for which likelihoods it is, and which limit of the policy it goes up to."""
 
     fit: Callable[[Problem, Start, bool], Named]
     gaussian: bool = True
     others: bool = False
+    limit: str = "most_iterations"
 
     def suits(self, gaussian: bool) -> bool:
         return self.gaussian if gaussian else self.others
@@ -58,17 +59,25 @@ class Method:
     start: Callable[[Problem], Start]
     gamma: bool
     inferences: dict[str, Inference]
+    takes_terms: bool = False  # has it a term for each effect, so that there may be pairs, and others be given?
+    on_points: bool = False  # do points carry the covariance?
+
+    def points(self, n: int) -> tuple[int, int]:
+        """Of n points, how many are for the mean and how many for the covariance."""
+        if self.gamma and self.on_points:
+            return n - n // 2, n // 2
+        return (n, 0) if self.gamma else (0, n)
 
 
 COLLAPSED = {"collapsed": Inference(fit_by_statistics)}
-SITES = {"sites": Inference(fit_by_sites, gaussian=False, others=True)}
-STOCHASTIC = {"stochastic": Inference(fit_by_minibatches, others=True)}
+SITES = {"sites": Inference(fit_by_sites, gaussian=False, others=True, limit="most_rounds")}
+STOCHASTIC = {"stochastic": Inference(fit_by_minibatches, others=True, limit="most_steps")}
 METHODS = {
-    "odvff": Method(fourier_start, True, COLLAPSED | SITES | STOCHASTIC),
-    "vff": Method(fourier_start, False, COLLAPSED | SITES | STOCHASTIC),
-    "odvgp": Method(point_start, True, STOCHASTIC),
-    "svgp": Method(point_start, False, STOCHASTIC),
-    "sgpr": Method(point_start, False, COLLAPSED),
+    "odvff": Method(fourier_start, True, COLLAPSED | SITES | STOCHASTIC, takes_terms=True),
+    "vff": Method(fourier_start, False, COLLAPSED | SITES | STOCHASTIC, takes_terms=True),
+    "odvgp": Method(point_start, True, STOCHASTIC, on_points=True),
+    "svgp": Method(point_start, False, STOCHASTIC, on_points=True),
+    "sgpr": Method(point_start, False, COLLAPSED, on_points=True),
     "exact": Method(exact_start, False, {"exact": Inference(fit_exactly)}),
 }
 INFERENCE = {name: tuple(method.inferences) for name, method in METHODS.items()}
@@ -143,11 +152,16 @@ def choose_terms(rows: RowSource, design: Design, options: Options) -> Start:
     return fourier_start(Problem(rows, design, options, GAUSSIAN_NOISE, BARE))
 
 
+def method_of(name: str) -> Method:
+    """The method of this name."""
+    if name not in tuple(METHODS):  # it may be something without a hash
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {name!r}.")
+    return METHODS[name]
+
+
 def check_method(method: str, inference: str, *, gaussian: bool) -> str:
     """The inference of this method, if it has it for such a likelihood."""
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-    fitting = [name for name, one in METHODS[method].inferences.items() if one.suits(gaussian)]
+    fitting = [name for name, one in method_of(method).inferences.items() if one.suits(gaussian)]
     if not fitting:
         raise InputError(
             f"method {method!r} is for Gaussian noise; use odvff, vff, odvgp or svgp with this likelihood."

@@ -5,7 +5,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,19 +14,16 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from odvff.design import Design
 from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.own_terms import in_own_units, placed
-from odvff.estimators.pairs import check_possible, is_auto, pairs_asked
-from odvff.estimators.parameters import Parameters
+from odvff.estimators.parameters import Parameters, seed_of
 from odvff.fitting import Named, Options
-from odvff.likelihoods import Likelihood, Units, likelihood_for
-from odvff.methods import check_method, fit_rows
+from odvff.likelihoods import Likelihood, Units
+from odvff.methods import fit_rows, method_of
 from odvff.model.model import Effect, Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.summary import Summary, summarise
 from odvff.model.task import Task
-from odvff.policy import DEFAULT, Policy
 from odvff.posterior.effects import centre_of
 from odvff.rows import MemoryRows, merged
-from odvff.support.checks import gathered, whole
 from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.progress import Lines, Progress, Step, silent
 from odvff.support.run import Run
@@ -47,9 +43,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     """A Gaussian process for a table."""
 
     model_: Model
-    _labels: bool  # is y one, or a number?
     _targets: Callable[[Any], Any]  # y as labels or numbers, checked
-    _policy: Policy = DEFAULT
 
     # input
 
@@ -102,7 +96,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """Learn from the rows of X and their targets y; weights count how often a row is there."""
         name = name_of(y)
         rows = self._checked(X, y, sample_weight, reset=True)
-        return self._fit_and_say(MemorySource(*rows, self._seed(), name), self._progress())
+        return self._fit_and_say(MemorySource(*rows, seed_of(self.random_state), name), self._progress())
 
     def fit_source(self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL) -> Self:
         """Learn from files, chunk by chunk (`odvff.tables.FileSource`): the same fit as to their rows in memory.
@@ -113,20 +107,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         self._fit_and_say(source, progress, journal)
         self._know_columns()
         return self
-
-    def _check_arguments(self) -> None:
-        """Each by itself, then those that must go together; all that is wrong comes in one message."""
-        gathered([*self._checks(), self._likelihood])
-        pairs = partial(check_possible, self.interactions, self.method, self.structure)
-        gathered([self._inference, self._points, pairs, self._check_own_terms])
-
-    def _likelihood(self) -> Likelihood:
-        """The likelihood that was asked for, if it is one for this estimator."""
-        return likelihood_for(self.likelihood, labels=self._labels)
-
-    def _inference(self) -> str:
-        """The inference that is to be used."""
-        return check_method(self.method, self.inference, gaussian=self._likelihood().closed_form)
 
     def _fit_and_say(self, source: TableSource, progress: Progress, journal: Journal = NO_JOURNAL) -> Self:
         """Fit, and in the end say what is to be said of it."""
@@ -139,52 +119,9 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def _fit(self, source: TableSource, run: Run) -> None:
         """Learn the schema, the posteriors and the model of a source."""
 
-    def _options(self, inference: str, names: tuple[str, ...]) -> Options:
-        """The arguments of the constructor, which have been checked, in the words of `odvff.methods`."""
-        n_gamma, n_beta = self._points()
-        policy = self._policy
-        limits = {"stochastic": policy.most_steps, "sites": policy.most_rounds}
-        limit = self.max_iter or limits.get(inference, policy.most_iterations)
-        return Options(
-            smoothness=self.smoothness,
-            n_harmonics=self.n_harmonics,
-            completion=bool(self.completion),
-            n_beta=n_beta,
-            n_gamma=n_gamma,
-            inference=inference,
-            batch_size=self.batch_size,
-            n_steps=limit,
-            learning_rate=self.learning_rate,
-            natural_step=self.natural_step,
-            max_iter=limit,
-            interactions=pairs_asked(self.interactions, names, self.method, self.structure, inference),
-            seed=self._seed(),
-            policy=policy,
-        )
-
-    def _points(self) -> tuple[int | str, int]:
-        """Points for the mean and for the covariance: odvgp halves them, the others have but one kind."""
-        n = self.n_inducing
-        if isinstance(n, str) and n == "auto":
-            return "auto" if self.method == "odvff" else self._policy.n_points, self._policy.n_points
-        least = 2 if self.method in ("odvgp", "svgp", "sgpr") else 0
-        n = whole(n, "n_inducing", at_least=least, remedy="or 'auto', which takes as many as pay")
-        if n and self.method in ("vff", "exact"):
-            raise InputError(
-                f"method {self.method!r} has no inducing points to choose, and ",
-                Argument("n_inducing"),
-                f" is {n}; leave it to 'auto', or use ",
-                Argument("method", "odvff"),
-                ".",
-            )
-        return (n - n // 2, n // 2) if self.method == "odvgp" else (n, max(n, 1))
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
-
     def _merges(self, source: TableSource) -> bool:
         """Are the rows put in an order of their own, and equal ones merged? So in small tables, with weights taken."""
-        weighted = self.method in ("odvff", "vff") and self.inference != "stochastic"
+        weighted = method_of(self.method).takes_terms and self.inference != "stochastic"
         return weighted and source.n_rows <= self._policy.merged_rows
 
     def _rows(
@@ -192,7 +129,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     ) -> EncodedRows | MemoryRows:
         """The rows of the fit as numbers."""
         rows = EncodedRows(schema, source, target)
-        return merged(rows, self._seed()) if self._merges(source) else rows
+        return merged(rows, seed_of(self.random_state)) if self._merges(source) else rows
 
     def _fit_output(
         self,
@@ -204,7 +141,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         label: Any = None,
     ) -> Output:
         """One posterior, and how to read it."""
-        options, design = self._options(self._inference(), schema.names), self._design(schema)
+        options, design = self._options(schema.names), self._design(schema)
         self._note_many_features(options, design, rows.n_rows, run)
         run = run.in_units(units.shift, units.scale)
         named = fit_rows(self.method, rows, design, options, likelihood=likelihood, run=run)
@@ -217,24 +154,10 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             return schema.design(self.structure)
         return schema.design_of(placed(schema, self.terms))
 
-    def _check_own_terms(self) -> None:
-        if self.terms is not None and (self.method not in ("odvff", "vff") or self.structure != "additive"):
-            raise InputError(
-                Argument("terms"),
-                f" are for method 'odvff' or 'vff' with structure='additive', and these are {self.method!r} and "
-                f"{self.structure!r}.",
-            )
-        ignored = {"n_harmonics": self.n_harmonics, "interactions": self.interactions}
-        name = next((n for n, value in ignored.items() if not is_auto(value) and value != 0), None)
-        if self.terms is not None and name is not None:
-            raise InputError(
-                Argument(name), " is for effects of columns, and the terms say all of theirs; leave it out."
-            )
-
     def _note_many_features(self, options: Options, design: Design, n_rows: int, run: Run) -> None:
         """A fit with many times more features than rows takes long, and nobody would know why."""
         harmonics = options.n_harmonics
-        if self.method not in ("odvff", "vff") or not isinstance(harmonics, int | np.integer):
+        if not method_of(self.method).takes_terms or not isinstance(harmonics, int | np.integer):
             return
         each, columns = 2 * int(harmonics) + 1, len(design.numeric)
         n = each ** min(columns, 3) if design.joint else each * columns  # joint effects have up to three columns
@@ -273,7 +196,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             look(y, weights)
             progress(Step("reading", n_rows, source.expected_rows))
 
-        schema = learn_schema(source, self.categorical, self._seed(), seen, self._policy)
+        schema = learn_schema(source, self.categorical, seed_of(self.random_state), seen, self._policy)
         if source.n_rows == 0:
             raise InputError("there are no rows to fit to.")
         _check_mean_weight(total / source.n_rows)
@@ -383,17 +306,6 @@ def name_of(y: Any) -> str:
     """What the target is called, if it has a name."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else "y"
-
-
-def seed_of(random_state: Any) -> int:
-    """A whole number from what scikit-learn's users give as `random_state`."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    if random_state is None:
-        return 0
-    return whole(random_state, "random_state", at_least=0, remedy="give a whole number, or None")
 
 
 def say(notes: Iterable[FitWarning], stacklevel: int) -> None:

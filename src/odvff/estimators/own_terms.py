@@ -11,9 +11,7 @@ from odvff.terms import Term
 
 
 def check_terms(value: Any, name: str) -> None:
-    """None, or terms of which each says its columns."""
-    if value is None:
-        return
+    """Terms of which each says its columns?"""
     if not isinstance(value, list | tuple) or not value or not all(isinstance(term, Term) for term in value):
         raise InputError(
             Argument(name),

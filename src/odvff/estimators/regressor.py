@@ -8,14 +8,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from odvff.errors import Argument, FitWarning, InputError
-from odvff.estimators.base import TableEstimator, say, seed_of
-from odvff.estimators.parameters import described
+from odvff.estimators.base import TableEstimator, say
+from odvff.estimators.parameters import described, seed_of
 from odvff.estimators.parts import Parts
 from odvff.fitting import Named
 from odvff.inference import fit_collapsed
 from odvff.likelihoods import Likelihood, Units
 from odvff.likelihoods.units import TargetMoments, moments_of
-from odvff.methods import choose_terms
+from odvff.methods import choose_terms, method_of
 from odvff.model.model import Model
 from odvff.model.task import Numbers
 from odvff.rows import MemoryRows
@@ -88,19 +88,16 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     # in parts
 
     def _in_parts(self) -> bool:
-        collapsed = self.inference in ("auto", "collapsed") and self.method in ("odvff", "vff")
-        if not collapsed or not self._is_gaussian():
+        try:
+            summed = method_of(self.method).takes_terms and self._likelihood().closed_form
+        except InputError:  # `fit` says so
+            summed = False
+        if not summed or self.inference not in ("auto", "collapsed"):
             raise AttributeError(
                 "partial_fit adds up statistics: it is for likelihood='gaussian', method 'odvff' or 'vff', and "
                 "collapsed inference"
             )
         return True
-
-    def _is_gaussian(self) -> bool:
-        try:
-            return self._likelihood().closed_form
-        except InputError:  # `fit` says so
-            return False
 
     @available_if(_in_parts)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ODVFFRegressor":
@@ -135,19 +132,19 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
 
     def _first_part(self, table: Table, y: Any, weights: Any | None) -> Parts:
         """How columns are coded, and how many harmonics they have."""
-        source, moments = MemorySource(table, y, weights, self._seed()), TargetMoments()
+        source, moments = MemorySource(table, y, weights, seed_of(self.random_state)), TargetMoments()
         schema = self._learn(source, moments.add)
         rows, units = self._standardised(schema, source, moments, self._likelihood())
-        options = self._options("collapsed", schema.names)
+        options = self._options(schema.names)
         start = choose_terms(rows, self._design(schema), options)
-        if self.method == "odvff":
+        if method_of(self.method).gamma:
             start = start.saying("no inducing points: fitting in parts keeps no rows for them")
         return Parts(schema, start.terms, start.report, units.shift, units.scale, options.seed, self._policy)
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""
         statistics, shift, scale = parts.standardised()
-        options, progress = self._options("collapsed", parts.schema.names), self._progress()
+        options, progress = self._options(parts.schema.names), self._progress()
         fit = fit_collapsed(
             parts.terms,
             statistics,
