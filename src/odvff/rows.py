@@ -50,33 +50,54 @@ def smallest_keys(keys: Any, n: int) -> Any:
     return np.arange(len(keys)) if len(keys) <= n else np.sort(np.argpartition(keys, n)[:n])
 
 
-class MemoryRows:
-    """Rows that are in memory already."""
+class Sampler:
+    """Draws a sample of rows that come in chunks: it says where they stand, and others keep them."""
+
+    def __init__(self, n_rows: int, seed: int):
+        self._n_rows, self._rng, self.keys = n_rows, key_generator(seed), np.zeros(0)
+
+    def add(self, n: int) -> tuple[Any, Any]:
+        """Where among n more rows new ones of the sample stand, and which of its rows and these, joined, are kept."""
+        keys = self._rng.random(n)
+        new = smallest_keys(keys, self._n_rows)
+        keys = np.concatenate([self.keys, keys[new]])
+        kept = smallest_keys(keys, self._n_rows)
+        self.keys = keys[kept]
+        return new, kept
+
+
+class InMemory:
+    """Rows that are in memory already, taken by their positions."""
+
+    def __init__(self, n_rows: int, seed: int):
+        self.n_rows, self._seed = n_rows, seed
+
+    def at(self, rows: Any) -> tuple[Any, Any, Any]:
+        """The rows at these positions, with targets and weights."""
+        raise NotImplementedError
+
+    def chunks(self, start: int = 0) -> Iterator[tuple[Any, Any, Any]]:
+        return map(self.at, list(row_slices(self.n_rows))[start:])
+
+    def sample(self, n_rows: int) -> tuple[Any, Any, Any]:
+        if n_rows >= self.n_rows:
+            return self.everything()
+        return self.at(smallest_keys(key_generator(self._seed).random(self.n_rows), n_rows))
+
+    def everything(self) -> tuple[Any, Any, Any]:
+        return self.at(slice(None))
+
+
+class MemoryRows(InMemory):
+    """Rows of numbers in memory."""
 
     def __init__(self, X: Any, y: Any, weights: Any | None = None, seed: int = 0):
         self.X = matrix(X, "X")
         self.y = vector(y, "y", size=len(self.X))
         self.weights = None if weights is None else vector(weights, "weights", size=len(self.X))
-        self._seed = seed
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.X)
-
-    def chunks(self, start: int = 0) -> Iterator[Chunk]:
-        for rows in list(row_slices(self.n_rows))[start:]:
-            yield self.at(rows)
-
-    def sample(self, n_rows: int) -> Chunk:
-        if n_rows >= self.n_rows:
-            return self.everything()
-        return self.at(smallest_keys(key_generator(self._seed).random(self.n_rows), n_rows))
-
-    def everything(self) -> Chunk:
-        return self.X, self.y, self.weights
+        super().__init__(len(self.X), seed)
 
     def at(self, rows: Any) -> Chunk:
-        """The rows at these positions."""
         return self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
 
     def with_targets(self, y: Any) -> "MemoryRows":

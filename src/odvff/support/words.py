@@ -1,7 +1,9 @@
 """Plain values for files, and those that came out of one, checked: what is wrong is a ValueError that says so."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -44,3 +46,52 @@ def items(value: Any, most: int | None = None) -> list[Any]:
     if not isinstance(value, list | tuple) or (most is not None and len(value) > most):
         raise ValueError(f"{str(value)[:40]!r} is no list, or too long a one")
     return list(value)
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{str(value)[:40]!r} has no entries")
+    return value
+
+
+def truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{str(value)[:40]!r} is neither true nor false")
+    return value
+
+
+def label(value: Any) -> Any:
+    """Text, a boolean, a finite number, or None."""
+    if not is_scalar(value):
+        raise ValueError(f"{str(value)[:40]!r} is no label")
+    return number(value) if isinstance(value, float) else value
+
+
+SIMPLE: dict[Any, Callable[[Any], Any]] = {float: number, int: whole, str: text, bool: truth, Any: label}
+
+
+def read(kind: Any, words: Any) -> Any:
+    """An instance of a type from what `dataclasses.asdict` and a file made of it.
+
+    Types are dataclasses, whose fields are read so, tuples, dicts by text, those of `SIMPLE`, and any of these as
+    `Annotated[type, check, …]`, where a check is given what was read and raises a ValueError if that is wrong.
+    """
+    if is_dataclass(kind):
+        types, entries = get_type_hints(kind, include_extras=True), mapping(words)
+        needed = {f.name for f in fields(kind) if f.default is MISSING}
+        if not needed <= entries.keys() <= types.keys():
+            raise ValueError("it has not the entries that it should have")
+        return kind(**{name: read(types[name], value) for name, value in entries.items()})  # type: ignore[operator]
+    parts = get_args(kind)
+    if get_origin(kind) is Annotated:
+        made = read(parts[0], words)
+        for check in parts[1:]:
+            check(made)
+        return made
+    if get_origin(kind) is tuple:
+        values = items(words)
+        kinds = parts[:1] * len(values) if parts[-1] is ... else parts
+        return tuple(read(one, value) for one, value in zip(kinds, values, strict=True))
+    if get_origin(kind) is dict:
+        return {text(name): read(parts[1], value) for name, value in mapping(words).items()}
+    return SIMPLE[kind](words)

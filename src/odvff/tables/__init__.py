@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from odvff.tables.columns import Category, Numeric
+from odvff.tables.learning import learn_schema
 from odvff.tables.schema import Schema
-from odvff.tables.source import MemorySource, TableSource, learn_schema
+from odvff.tables.source import MemorySource, TableSource
 from odvff.tables.table import Table, as_table
 
 if TYPE_CHECKING:

@@ -12,20 +12,19 @@ missing value is infinitely far away: the effect has its prior.
 code −1: the effect has its prior.
 """
 
+import re
 from dataclasses import asdict, dataclass
-from itertools import compress
 from typing import Any
 
 import numpy as np
 
+from odvff.design import LevelsPart, NumericPart
 from odvff.errors import FileError, InputError
-from odvff.support.words import number, text
+from odvff.support.words import mapping, read, text
+from odvff.tables.table import NUMBER, Table
 
 FAR = 1e12
-QUANTILES = (0.005, 0.995)
-BINS = 40
-LARGEST = 1e300  # values beyond have differences that leave float64
-FEW_VALUES = 20
+TRUTH = {"0": False, "1": True, "false": False, "true": True}
 PLAIN_NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?"  # text that says the same as a number; float64 tells them apart
 
 
@@ -43,6 +42,10 @@ class Numeric:
     counts: tuple[float, ...]  # of rows, in equal parts of the box
     whole_values: int = 0  # how many different values, if they are whole numbers and few
     scaled: bool = True  # is the box coded as [0, 1]?
+
+    def __post_init__(self) -> None:
+        if not (self.low < self.high and self.least <= self.most and self.low <= self.middle <= self.high):
+            raise ValueError("the box or the range is empty")
 
     @property
     def width(self) -> int:
@@ -73,6 +76,26 @@ class Numeric:
     def missing_name(self) -> str:
         return f"{self.name} is missing"
 
+    def numeric_parts(self, place: int) -> tuple[NumericPart, ...]:
+        """What a design knows of its numbers, which are coded at this place."""
+        return (NumericPart(place, self.name, (0.0, 1.0)),)
+
+    def level_parts(self, place: int) -> tuple[LevelsPart, ...]:
+        """The effect of whether a value is there, if there is one."""
+        return (LevelsPart(place + 1, self.missing_name, 2),) if self.missing else ()
+
+    def coded(self, table: Table, i: int) -> Any:
+        """The i-th column of a table, coded."""
+        return self.encode(numbers(table, i))
+
+    def refuse_new(self, table: Table, i: int) -> None:
+        """Rows that are learned from later must hold nothing that this column has no effect for."""
+        if not self.missing and np.isnan(numbers(table, i)).any():
+            raise InputError(
+                f"column {self.name!r} misses values in a later part, and none in the first part, which decides "
+                "whether they have an effect: let it miss some too, or fill them in."
+            )
+
     def encode(self, values: Any) -> Any:
         """Coded columns, (N, width)."""
         gone = np.isnan(values)
@@ -99,81 +122,95 @@ class Category:
     counts: tuple[float, ...]
 
     width = 1
+    missing = False  # it is a level
 
-    def encode(self, labels: list[Any], places: Any) -> Any:
-        """Codes, (N, 1), of rows whose labels stand at these places."""
-        codes = {_key(level): float(i) for i, level in enumerate(self.levels)}
-        return np.array([codes.get(_key(label), -1.0) for label in labels], dtype=np.float64)[places].reshape(-1, 1)
+    def __post_init__(self) -> None:
+        if (
+            len(self.counts) != len(self.levels)
+            or len(set(map(key_of, self.levels))) != len(self.levels)
+            or not self.levels
+        ):
+            raise ValueError("levels and counts disagree")
+
+    def numeric_parts(self, place: int) -> tuple[NumericPart, ...]:
+        return ()
+
+    def level_parts(self, place: int) -> tuple[LevelsPart, ...]:
+        return (LevelsPart(place, self.name, len(self.levels)),)
+
+    def coded(self, table: Table, i: int) -> Any:
+        """The codes of the i-th column of a table, (N, 1)."""
+        return self._encode(*self._labels(table, i))
+
+    def refuse_new(self, table: Table, i: int) -> None:
+        """Rows that are learned from later must hold no level that this column has not."""
+        labels, places = self._labels(table, i)
+        new = np.flatnonzero(self._encode(labels, places)[:, 0] < 0)
+        if len(new):
+            label = labels[places[new[0]]]
+            shown = "a missing label" if label is None else repr(label)
+            raise InputError(
+                f"column {self.name!r} has {shown} in a later part, which the first part had not; the first part "
+                "decides the levels: let it hold all of them."
+            )
+
+    def _encode(self, labels: list[Any], places: Any) -> Any:
+        """Codes of rows whose labels stand at these places."""
+        codes = {key_of(level): float(i) for i, level in enumerate(self.levels)}
+        return np.array([codes.get(key_of(label), -1.0) for label in labels], dtype=np.float64)[places].reshape(-1, 1)
+
+    def _labels(self, table: Table, i: int) -> tuple[list[Any], Any]:
+        """Labels of the sorts that the levels have, and for each row the place of its own."""
+        labels, places = table.factorised(i)
+        held = [level for level in self.levels if level is not None]
+        if not held:
+            return labels, places
+        known = {_sort(level) for level in held}
+        labels = [label if label is None or _sort(label) in known else _cast(label, known) for label in labels]
+        wrong = next((label for label in labels if label is not None and _sort(label) not in known), None)
+        if wrong is not None:
+            raise InputError(
+                f"column {self.name!r} held labels such as {held[0]!r} in training, and now {wrong!r}, of another "
+                "type; give it the same type."
+            )
+        return labels, places
 
 
 Column = Numeric | Category
 
 
-def _key(label: Any) -> tuple[str, Any]:
+def numbers(table: Table, i: int) -> Any:
+    """The i-th column of a table as numbers, which a column of nothing is too."""
+    if table.kind(i) == NUMBER:
+        return table.numbers(i)
+    labels, places = table.factorised(i)
+    found = next((label for label in labels if label is not None), None)
+    if found is None:
+        return np.full(len(places), np.nan)
+    raise InputError(f"column {table.names[i]!r} held numbers in training, and now {found!r}; give it the same type.")
+
+
+def key_of(label: Any) -> tuple[str, Any]:
     """Labels that Python takes for equal (True and 1) stay apart."""
     return ("bool" if isinstance(label, bool) else "", label)
 
 
-def learn_numeric(name: str, values: Any, weights: Any | None, least: float, most: float, missing: bool) -> Numeric:
-    """A numeric column from a sample of its values; its range and whether values are missing are known of all rows."""
-    there = ~np.isnan(values)
-    values, w = values[there], np.ones(there.sum()) if weights is None else weights[there]
-    if not np.isfinite([least, most]).all() or len(values) == 0:
-        raise InputError(f"column {name!r} has no value at all: nothing can be learned from it. Drop it.")
-    if max(abs(least), abs(most)) > LARGEST:
-        raise InputError(
-            f"column {name!r} goes from {least:g} to {most:g}, whose differences leave float64; divide it by a power "
-            "of ten, or replace what stands for missing values by NaN."
-        )
-    q_low, middle, q_high = np.quantile(values, [QUANTILES[0], 0.5, QUANTILES[1]], method="inverted_cdf", weights=w)
-    span = q_high - q_low
-    if span > 0:
-        low, high = max(least, q_low - span), min(most, q_high + span)
-    else:  # (nearly) all the same
-        low, high = least, most
-    # differences of a few units in the last place are rounding
-    if not high - low > 8 * np.spacing(max(abs(low), abs(high))):
-        half = 0.5 * max(abs(low), 1.0)
-        low, high = low - half, high + half
-    # of scaled values, as bins of a narrow box may have edges that float64 cannot tell apart
-    counts, _ = np.histogram((values - low) / (high - low), BINS, (0.0, 1.0), weights=w)
-    different = np.unique(values)
-    few = len(different) <= min(FEW_VALUES, len(values) / 3) and bool((different == np.floor(different)).all())
-    return Numeric(
-        name,
-        float(low),
-        float(high),
-        float(least),
-        float(most),
-        float(np.clip(middle, low, high)),
-        missing,
-        tuple(float(c) for c in counts),
-        len(different) if few else 0,
-    )
+def _sort(label: Any) -> str:
+    return "number" if isinstance(label, int | float) and not isinstance(label, bool) else type(label).__name__
 
 
-def learn_category(name: str, counts: dict[Any, float], order: list[Any]) -> Category:
-    """A column of labels from how often each was there; in the table's order, else sorted."""
-    known = [label for label in order if _key(label) in counts]
-    done = {_key(label) for label in [*known, None]}
-    rest = sorted((key[1] for key in counts if key not in done), key=lambda label: (isinstance(label, str), label))
-    levels = [*known, *rest] + ([None] if _key(None) in counts else [])
-    return Category(name, tuple(levels), tuple(counts[_key(label)] for label in levels))
-
-
-def keep_order(labels: list[Any], order: dict[Any, Any]) -> None:
-    """Add labels that are not there yet, by key, in the order that they come."""
-    for label in labels:
-        order.setdefault(_key(label), label)
-
-
-def count_labels(labels: list[Any], places: Any, weights: Any | None, counts: dict[Any, float]) -> None:
-    """Add the labels of a chunk, whose rows have them at these places, to the counts, by key."""
-    there = np.bincount(places, minlength=len(labels)) > 0
-    totals = np.bincount(places, weights, minlength=len(labels))
-    for label, total in zip(compress(labels, there), totals[there], strict=True):
-        key = _key(label)
-        counts[key] = counts.get(key, 0.0) + float(total)
+def _cast(label: Any, known: set[str]) -> Any:
+    """A label as one of the known sorts, where nothing is lost: files of one table store the same in several ways."""
+    if "number" in known and isinstance(label, bool):
+        return int(label)
+    if "number" in known and re.fullmatch(PLAIN_NUMBER, label):
+        number = float(label)
+        return int(number) if number.is_integer() else number
+    if "bool" in known:
+        return TRUTH.get(str(label).lower(), label)
+    if "str" in known and not isinstance(label, bool):
+        return str(label)
+    return label
 
 
 def to_words(column: Column) -> dict[str, Any]:
@@ -183,22 +220,10 @@ def to_words(column: Column) -> dict[str, Any]:
 
 def from_words(words: Any) -> Column:
     """The inverse of `to_words`, with every value checked."""
-    if not isinstance(words, dict) or words.get("kind") not in ("numeric", "category"):
-        raise FileError("a column in the file is neither numeric nor a category.")
     try:
-        counts = tuple(number(c) for c in words["counts"])
-        name = text(words["name"])
-        if words["kind"] == "category":
-            levels = tuple(words["levels"])
-            if not all(v is None or isinstance(v, str | bool | int | float) for v in levels):
-                raise ValueError("levels must be labels")
-            if len(counts) != len(levels) or len({_key(v) for v in levels}) != len(levels) or not levels:
-                raise ValueError("levels and counts disagree")
-            return Category(name, levels, counts)
-        low, high, least, most, middle = (number(words[k]) for k in ("low", "high", "least", "most", "middle"))
-        if not (low < high and least <= most and low <= middle <= high):
-            raise ValueError("the box or the range is empty")
-        whole_values, scaled = int(words["whole_values"]), words.get("scaled") is not False
-        return Numeric(name, low, high, least, most, middle, words["missing"] is True, counts, whole_values, scaled)
+        entries = dict(mapping(words))
+        kind = {"numeric": Numeric, "category": Category}[text(entries.pop("kind"))]
+        column: Column = read(kind, entries)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FileError(f"a column in the file is damaged: {error!r}.") from error
+    return column

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from odvff.errors import InputError
 from odvff.policy import DEFAULT, Policy
-from odvff.rows import CHUNK_ROWS, key_generator, smallest_keys
+from odvff.rows import CHUNK_ROWS, Sampler, smallest_keys
 from odvff.tables.files import Place, TableFiles, check_columns, check_target, check_usable, is_number
 from odvff.tables.table import FrameTable
 
@@ -77,7 +77,7 @@ class FileSource:
         self.dropped = 0  # rows without a target, after the first pass
         self.n_held = 0
         self._n_rows: int | None = None
-        self._sample: _SampleKeeper | None = None
+        self._sample: tuple[pa.Table, Any] | None = None  # rows, and the keys they were drawn by
 
     @property
     def n_rows(self) -> int:
@@ -96,16 +96,18 @@ class FileSource:
 
     def chunks(self, start: int = 0) -> Iterator[Rows]:
         first_time = self._n_rows is None
-        keeper = _SampleKeeper(self._seed, self._sample_rows)
-        done = 0
+        sampler, sample, done = Sampler(self._sample_rows, self._seed), None, 0
         for i, table in enumerate(ahead(self._cut(held=False, count=first_time))):
             if first_time:
-                keeper.add(table)
+                new, kept = sampler.add(table.num_rows)
+                rows = table.take(new)
+                sample = (rows if sample is None else pa.concat_tables([sample, rows])).take(kept).combine_chunks()
             if i >= start:
                 yield self._labelled(table, done)
             done += table.num_rows
         if first_time:
-            self._n_rows, self._sample = done, keeper
+            self._n_rows = done
+            self._sample = None if sample is None else (sample, sampler.keys)
 
     def held_out(self) -> Iterator[Rows]:
         """The rows that were kept apart, in chunks."""
@@ -118,14 +120,13 @@ class FileSource:
         if n_rows >= self.n_rows:
             return self.everything()
         assert self._sample is not None
-        assert self._sample.rows is not None
         if n_rows > self._sample_rows:
             raise InputError(
                 f"this source keeps {self._sample_rows:,} rows for samples, and one of {n_rows:,} was asked for; make "
                 f"it with policy=Policy(sample_rows={n_rows})."
             )
-        # the keys of the rows in the sample are the smallest of all, in order
-        return self._labelled(self._sample.rows.take(smallest_keys(self._sample.keys, n_rows)), 0)
+        rows, keys = self._sample  # the smallest keys of all, in order
+        return self._labelled(rows.take(smallest_keys(keys, n_rows)), 0)
 
     def everything(self) -> Rows:
         tables = list(self._cut(held=False, count=False))
@@ -208,25 +209,6 @@ class FileSource:
 
 
 TARGET_REMEDY = "say --task classification if it holds classes"
-
-
-class _SampleKeeper:
-    """The rows with the smallest random numbers, as `MemorySource` draws them."""
-
-    def __init__(self, seed: int, n_rows: int):
-        self._rng, self._n_rows = key_generator(seed), n_rows
-        self.rows: pa.Table | None = None
-        self.keys = np.zeros(0)
-
-    def add(self, table: pa.Table) -> None:
-        keys = self._rng.random(table.num_rows)
-        keep = smallest_keys(keys, self._n_rows)
-        rows, keys = table.take(keep), keys[keep]
-        if self.rows is not None:
-            rows, keys = pa.concat_tables([self.rows, rows]), np.concatenate([self.keys, keys])
-            keep = smallest_keys(keys, self._n_rows)
-            rows, keys = rows.take(keep), keys[keep]
-        self.rows, self.keys = rows.combine_chunks(), keys
 
 
 def refuse_infinite(batch: pa.RecordBatch, columns: list[str], place: Place) -> None:

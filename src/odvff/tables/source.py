@@ -9,21 +9,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from odvff.policy import DEFAULT, Policy
-from odvff.rows import Chunk, key_generator, row_slices, smallest_keys
-from odvff.tables.schema import Schema, SchemaBuilder
+from odvff.rows import Chunk, InMemory, RowSource
+from odvff.tables.schema import Schema
 from odvff.tables.table import Table
 
 Labelled = tuple[Table, Any, Any]  # a table, the target of every row, and weights or None
 
 
-class TableSource(Protocol):
+class TableSource(RowSource, Protocol):
     """Rows of a table with their targets. The number of rows and samples may take a first pass to know."""
 
     target: str  # its name
-
-    @property
-    def n_rows(self) -> int: ...
 
     @property
     def expected_rows(self) -> int | None:
@@ -35,65 +31,18 @@ class TableSource(Protocol):
         """Up to how many different texts make a column of categories; 0 if text is no category."""
         ...
 
-    def chunks(self, start: int = 0) -> Iterator[Labelled]:
-        """All rows from the start-th chunk on, in chunks of `odvff.rows.CHUNK_ROWS`."""
-        ...
 
-    def sample(self, n_rows: int) -> Labelled:
-        """A random sample of this many rows (all, if there are no more), in order and always the same ones."""
-        ...
-
-    def everything(self) -> Labelled:
-        """All rows at once."""
-        ...
-
-
-class MemorySource:
+class MemorySource(InMemory):
     """A table in memory."""
 
     text_levels = 0
 
     def __init__(self, table: Table, y: Any, weights: Any | None = None, seed: int = 0, target: str = "y"):
-        self.table, self.y, self.weights, self._seed, self.target = table, y, weights, seed, target
+        super().__init__(table.n_rows, seed)
+        self.table, self.y, self.weights, self.target, self.expected_rows = table, y, weights, target, table.n_rows
 
-    @property
-    def n_rows(self) -> int:
-        return self.table.n_rows
-
-    expected_rows = n_rows
-
-    def chunks(self, start: int = 0) -> Iterator[Labelled]:
-        for s in list(row_slices(self.n_rows))[start:]:
-            yield self._at(s)
-
-    def sample(self, n_rows: int) -> Labelled:
-        if n_rows >= self.n_rows:
-            return self.everything()
-        return self._at(smallest_keys(key_generator(self._seed).random(self.n_rows), n_rows))
-
-    def everything(self) -> Labelled:
-        return self._at(slice(None))
-
-    def _at(self, rows: Any) -> Labelled:
+    def at(self, rows: Any) -> Labelled:
         return self.table.take(rows), self.y[rows], None if self.weights is None else self.weights[rows]
-
-
-def learn_schema(
-    source: TableSource,
-    categorical: Any = "auto",
-    seed: int = 0,
-    look: Callable[[Any, Any, int], None] | None = None,
-    policy: Policy = DEFAULT,
-) -> Schema:
-    """The schema of a source in one pass; `look` is shown the targets and weights of every chunk on the way."""
-    builder = SchemaBuilder(categorical, seed, source.text_levels, policy)
-    n_rows = 0
-    for table, y, weights in source.chunks():
-        builder.add(table, weights)
-        n_rows += table.n_rows
-        if look is not None:
-            look(y, weights, n_rows)
-    return builder.schema()
 
 
 class EncodedRows:
