@@ -14,7 +14,7 @@ from odvff.errors import InputError
 from odvff.features import Features
 from odvff.features.base import check_features
 from odvff.linalg import BlockDiagonal, Covariance
-from odvff.linalg.blocks import slices
+from odvff.linalg.composed import slices
 from odvff.support.arrays import Array, concatenate
 from odvff.support.checks import matrix
 

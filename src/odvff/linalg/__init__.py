@@ -1,11 +1,9 @@
 """Covariance operators that know their structure."""
 
-from odvff.linalg.blocks import BlockDiagonal, BlockFactor
+from odvff.linalg.composed import BlockDiagonal, BlockFactor, KroneckerFactor, KroneckerProduct
 from odvff.linalg.dense import Dense, DenseFactor
-from odvff.linalg.diagonal import Diagonal, DiagonalFactor
-from odvff.linalg.kronecker import KroneckerFactor, KroneckerProduct
 from odvff.linalg.low_rank import Bordered, BorderedFactor, DiagonalPlusLowRank, LowRankFactor
-from odvff.linalg.operator import Covariance, Factor
+from odvff.linalg.operator import Covariance, Diagonal, DiagonalFactor, Factor
 
 __all__ = [
     "BlockDiagonal",

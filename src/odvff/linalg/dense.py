@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.errors import FactorizationError, InputError
-from odvff.linalg.operator import Covariance, Factor, scale_rows
+from odvff.linalg.operator import Covariance, DiagonalFactor
 from odvff.support.arrays import Array, cholesky, is_traced, namespace, solve_triangular
 
 DEFAULT_JITTER = 1e-12
@@ -23,32 +23,27 @@ def check_jitter(jitter: float) -> None:
 
 
 @dataclass(frozen=True)
-class DenseFactor(Factor):
+class DenseFactor(DiagonalFactor):
     """C = diag(√d) L with L lower triangular; `jitter` is what was added to the unit diagonal to get there."""
 
-    scale: Array
     lower: Array
     jitter: float
 
-    @property
-    def size(self) -> int:
-        return int(self.lower.shape[0])
-
     def solve(self, b: Array) -> Array:
-        return solve_triangular(self.lower, scale_rows(1 / self.scale, b))
+        return solve_triangular(self.lower, super().solve(b))
 
     def solve_transpose(self, b: Array) -> Array:
-        return scale_rows(1 / self.scale, solve_triangular(self.lower, b, transpose=True))
+        return super().solve_transpose(solve_triangular(self.lower, b, transpose=True))
 
     def apply(self, b: Array) -> Array:
-        return scale_rows(self.scale, self.lower @ b)
+        return super().apply(self.lower @ b)
 
     def apply_transpose(self, b: Array) -> Array:
-        return self.lower.T @ scale_rows(self.scale, b)
+        return self.lower.T @ super().apply_transpose(b)
 
     def logdet(self) -> Array:
         xp = namespace(self.lower)
-        return 2 * xp.sum(xp.log(xp.diagonal(self.lower))) + 2 * xp.sum(xp.log(self.scale))
+        return super().logdet() + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
 
 
 @dataclass(frozen=True)

@@ -23,28 +23,16 @@ import numpy as np
 
 from odvff.errors import FactorizationError
 from odvff.linalg.dense import Dense, DenseFactor
-from odvff.linalg.operator import Covariance, Factor, scale_rows
-from odvff.support.arrays import (
-    Array,
-    cholesky,
-    concatenate,
-    is_traced,
-    namespace,
-    solve_triangular,
-)
+from odvff.linalg.operator import Covariance, Diagonal, DiagonalFactor, Factor, scale_rows
+from odvff.support.arrays import Array, cholesky, concatenate, is_traced, namespace, solve_triangular
 
 
 @dataclass(frozen=True)
-class LowRankFactor(Factor):
-    """C = D^{½} M; see the module's text."""
+class LowRankFactor(DiagonalFactor):
+    """C = D^{½} M; see the module's text. The scale is D^{½}, (n,)."""
 
-    root: Array  # D^{½}, (n,)
     W: Array  # D^{-½} U, (n, r)
     lower: Array  # Λ, (r, r)
-
-    @property
-    def size(self) -> int:
-        return int(self.root.shape[0])
 
     @property
     def _one_plus(self) -> Array:
@@ -53,21 +41,20 @@ class LowRankFactor(Factor):
 
     def solve(self, b: Array) -> Array:
         # M⁻¹ D^{-½} b
-        b = scale_rows(1 / self.root, b)
+        b = super().solve(b)
         inner = solve_triangular(self.lower, self.W.T @ b)
         return b - self.W @ solve_triangular(self._one_plus, inner, transpose=True)
 
     def solve_transpose(self, b: Array) -> Array:
         # D^{-½} M⁻ᵀ b
         inner = solve_triangular(self._one_plus, self.W.T @ b)
-        b = b - self.W @ solve_triangular(self.lower, inner, transpose=True)
-        return scale_rows(1 / self.root, b)
+        return super().solve_transpose(b - self.W @ solve_triangular(self.lower, inner, transpose=True))
 
     def apply(self, b: Array) -> Array:
-        return scale_rows(self.root, b + self.W @ solve_triangular(self._one_plus, self.W.T @ b))
+        return super().apply(b + self.W @ solve_triangular(self._one_plus, self.W.T @ b))
 
     def apply_transpose(self, b: Array) -> Array:
-        b = scale_rows(self.root, b)
+        b = super().apply_transpose(b)
         return b + self.W @ solve_triangular(self._one_plus, self.W.T @ b, transpose=True)
 
     def whitened_low_rank(self) -> Array:
@@ -77,29 +64,18 @@ class LowRankFactor(Factor):
 
     def logdet(self) -> Array:
         # log|D + UUᵀ| = log|D| + log|I + WᵀW|
-        xp = namespace(self.root, self.W)
-        return 2 * xp.sum(xp.log(self.root)) + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
+        xp = namespace(self.W)
+        return super().logdet() + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
 
 
 @dataclass(frozen=True)
-class DiagonalPlusLowRank(Covariance):
+class DiagonalPlusLowRank(Diagonal):
     """K = diag(d) + U Uᵀ."""
 
-    d: Array  # (n,), positive
     U: Array  # (n, r)
 
-    @property
-    def size(self) -> int:
-        return int(self.d.shape[0])
-
-    def dense(self) -> Array:
-        return namespace(self.d, self.U).diag(self.d) + self.U @ self.U.T
-
-    def diagonal(self) -> Array:
-        return self.d + (self.U**2).sum(axis=1)
-
     def __matmul__(self, b: Array) -> Array:
-        return scale_rows(self.d, b) + self.U @ (self.U.T @ b)
+        return super().__matmul__(b) + self.U @ (self.U.T @ b)
 
     def factor(self) -> LowRankFactor:
         xp = namespace(self.d, self.U)
@@ -139,15 +115,10 @@ class BorderedFactor(Factor):
 
     def solve_transpose(self, b: Array) -> Array:
         op = self.operator
-        h, R = op.split(self.solve_transpose_eliminated(b))
-        return op.join(h - op.c.T @ R, op.eliminate.T @ R)
-
-    def solve_transpose_eliminated(self, b: Array) -> Array:
-        """The same in terms of h and the remainders R, before they are put back together into w."""
-        op = self.operator
         x, z = op.split(b)
         R = self.remainder.solve_transpose(z)
-        return op.join(self.core.solve_transpose(x - self.Y @ (op.V.T @ R)), R)
+        h = self.core.solve_transpose(x - self.Y @ (op.V.T @ R))
+        return op.join(h - op.c.T @ R, op.eliminate.T @ R)
 
     def apply(self, b: Array) -> Array:
         op = self.operator
@@ -192,27 +163,9 @@ class Bordered(Covariance):
     def join(self, h: Array, w: Array) -> Array:
         return concatenate([w[: self.lead], h, w[self.lead :]])
 
-    def _boundary(self) -> Array:
-        """The low-rank part of R + c h, that is of N⁻¹ w."""
-        return self.V + self.c @ self.core.U
-
-    def dense(self) -> Array:
-        d, U, A = self.core.d, self.core.U, self._boundary()
-        K_hh = self.core.dense()
-        K_wh = self.N @ (self.c * d + A @ U.T)
-        K_ww = self.N @ (self.t @ self.t.T + (self.c * d) @ self.c.T + A @ A.T) @ self.N.T
-        columns_h = self.join(K_hh, K_wh)
-        columns_w = self.join(K_wh.T, K_ww)
-        return self.join(columns_h.T, columns_w.T).T
-
-    def diagonal(self) -> Array:
-        A = self.N @ self._boundary()
-        w = ((self.N @ self.t) ** 2).sum(axis=1) + ((self.N @ self.c) ** 2) @ self.core.d + (A**2).sum(axis=1)
-        return self.join(self.core.diagonal(), w)
-
     def __matmul__(self, b: Array) -> Array:
         h, w = self.split(b)
-        A = self._boundary()
+        A = self.V + self.c @ self.core.U  # the low-rank part of R + c h, that is of N⁻¹ w
         g = self.N.T @ w
         low = self.core.U.T @ h + A.T @ g
         diagonal = scale_rows(self.core.d, h + self.c.T @ g)

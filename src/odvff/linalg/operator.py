@@ -6,6 +6,7 @@ Right-hand sides are vectors (n,) or matrices (n, k).
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -55,20 +56,21 @@ class Covariance(ABC):
         return (self.size, self.size)
 
     @abstractmethod
-    def dense(self) -> Array:
-        """K as an array."""
-
-    @abstractmethod
-    def diagonal(self) -> Array:
-        """The diagonal of K."""
-
-    @abstractmethod
     def __matmul__(self, b: Array) -> Array:
         """K b."""
 
     @abstractmethod
     def factor(self) -> Factor:
         """C with K = C Cᵀ; raises `FactorizationError` if K is not positive definite to working precision."""
+
+    def dense(self) -> Array:
+        """K as an array."""
+        return self @ np.eye(self.size)
+
+    def diagonal(self) -> Array:
+        """The diagonal of K."""
+        K = self.dense()
+        return namespace(K).diagonal(K)
 
     def solve(self, b: Array) -> Array:
         """K⁻¹ b."""
@@ -85,11 +87,47 @@ class Covariance(ABC):
         return namespace(solved).trace(solved)
 
 
-def as_columns(b: Array) -> Array:
-    """b as a matrix: a vector becomes one column."""
-    return b[:, None] if b.ndim == 1 else b
-
-
 def scale_rows(scale: Array, b: Array) -> Array:
     """diag(scale) b."""
     return scale * b if b.ndim == 1 else scale[:, None] * b
+
+
+@dataclass(frozen=True)
+class DiagonalFactor(Factor):
+    """C = diag(scale), and the outermost part of factors that scale."""
+
+    scale: Array
+
+    @property
+    def size(self) -> int:
+        return len(self.scale)
+
+    def solve(self, b: Array) -> Array:
+        return scale_rows(1 / self.scale, b)
+
+    def apply(self, b: Array) -> Array:
+        return scale_rows(self.scale, b)
+
+    solve_transpose = solve
+    apply_transpose = apply
+
+    def logdet(self) -> Array:
+        xp = namespace(self.scale)
+        return 2 * xp.sum(xp.log(self.scale))
+
+
+@dataclass(frozen=True)
+class Diagonal(Covariance):
+    """K = diag(d) with positive d."""
+
+    d: Array
+
+    @property
+    def size(self) -> int:
+        return len(self.d)
+
+    def __matmul__(self, b: Array) -> Array:
+        return scale_rows(self.d, b)
+
+    def factor(self) -> DiagonalFactor:
+        return DiagonalFactor(namespace(self.d).sqrt(self.d))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from odvff.features.base import Axis
-from odvff.linalg.blocks import slices
+from odvff.linalg.composed import slices
 from odvff.statistics.basis import columns_of, fill_features
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
 from odvff.statistics.remainders import remainders

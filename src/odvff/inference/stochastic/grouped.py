@@ -8,7 +8,7 @@ inside is elementwise or of size up to four and written out: no LAPACK call is b
 import jax
 import jax.numpy as jnp
 
-from odvff.linalg.blocks import slices
+from odvff.linalg.composed import slices
 from odvff.support.arrays import Array
 from odvff.terms import Sum, Term
 
