@@ -153,7 +153,7 @@ def _means_of_pairs(q: Posterior, parts: list[Part], centre: Centre) -> dict[int
 def _sizes(q: Posterior, part: Part) -> list[int]:
     """How many features each of the two columns of a pair has."""
     C: Any = q.factor.blocks[part.term]
-    return list(C.sizes)
+    return [factor.size for factor in C.factors]
 
 
 def part_levels(q: Posterior, centre: Centre, width: int) -> Any:
