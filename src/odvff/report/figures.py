@@ -15,6 +15,7 @@ from odvff.report.palette import LIGHT
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 CLEAR = "rgba(0, 0, 0, 0)"
 DIGITS = 6
+MOST_HEIGHT = 420
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,17 @@ class Figure:
     rows: Sequence[tuple[str, ...]]
     views: tuple[str, ...] = ()  # names of traces of which one is shown at a time
     wide: bool = False  # takes the whole width of the page
+    key: str = ""  # in the page
+    note: str = ""
 
     @property
     def height(self) -> int:
         return int(self.layout["height"])
+
+    @property
+    def scrolls(self) -> bool:
+        """Within its frame."""
+        return self.height > MOST_HEIGHT and not self.wide
 
 
 def plain(values: Any) -> list[Any]:
@@ -46,6 +54,11 @@ def plain(values: Any) -> list[Any]:
 def precise(values: Any) -> list[Any]:
     """Numbers along an axis, whose steps may be small beside themselves (years, say)."""
     return [float(f"{v:.12g}") for v in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def spread(n: int, most: int) -> Any:
+    """Positions of so many of n, spread evenly from the first to the last."""
+    return np.unique(np.linspace(0, n - 1, most).round().astype(int))
 
 
 def axis(**more: Any) -> dict[str, Any]:
@@ -89,6 +102,17 @@ def line(x: Any, y: Any, **more: Any) -> dict[str, Any]:
     """A line in the colour of the model."""
     given = {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": {"color": LIGHT["accent"], "width": 2}}
     return given | more
+
+
+def dots(x: Any, y: Any, **more: Any) -> dict[str, Any]:
+    """Points."""
+    return {"type": "scatter", "mode": "markers", "x": x, "y": y} | more
+
+
+def bars(x: Any, y: Any, hover: str, **more: Any) -> dict[str, Any]:
+    """Bars, in the colour of rows."""
+    marker = {"color": LIGHT["bars"], "line": {"width": 0}}
+    return {"type": "bar", "x": x, "y": y, "marker": marker, "hovertemplate": f"{hover}<extra></extra>"} | more
 
 
 def band(x: Any, lower: Any, upper: Any, color: str = "band") -> list[dict[str, Any]]:

@@ -51,8 +51,8 @@ def percent(share: float, decimals: int = 1) -> str:
 
 
 def prose(text: str) -> str:
-    """Text for HTML, where a number and its % stay together."""
-    return re.sub(r"(?<=\d) %", f"{SPACE}%", escape(text))
+    """Text where a number and its % stay together."""
+    return re.sub(r"(?<=\d) %", f"{SPACE}%", text)
 
 
 def count(n: float, what: str, plural: str = "") -> str:

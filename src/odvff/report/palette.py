@@ -35,17 +35,3 @@ LIGHT = {name: light for name, (light, _) in PAIRS.items()}
 DARK_OF = dict(PAIRS.values())
 DIVERGING = [[i / 4, LIGHT[name]] for i, name in enumerate(("low", "lowish", "middle", "highish", "high"))]
 SEQUENTIAL = [[i / 2, LIGHT[name]] for i, name in enumerate(("least", "some", "most"))]
-
-
-def as_css() -> str:
-    """The colours as custom properties: of the light page, the dark one, and the one that a person chose."""
-
-    def properties(i: int) -> str:
-        return "".join(f"--{name.replace('_', '-')}:{pair[i]};" for name, pair in PAIRS.items())
-
-    return (
-        f":root{{color-scheme:light;{properties(0)}}}"
-        "@media screen and (prefers-color-scheme:dark)"
-        f"{{:root:not([data-theme=light]){{color-scheme:dark;{properties(1)}}}}}"
-        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{properties(1)}}}}}"
-    )

@@ -1,5 +1,6 @@
 """How good predictions and their uncertainty were on labelled rows, and how the fit went, as figures."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy import stats
 
 from odvff.model.model import Model
 from odvff.model.quality import Evaluation, Reliability
-from odvff.report.figures import Figure, axis, band, layout, line, plain, straight
+from odvff.report.figures import Figure, axis, band, bars, dots, layout, line, plain, spread, straight
 from odvff.report.numbers import in_plot, label, number, percent
 from odvff.report.palette import LIGHT, SEQUENTIAL
 
@@ -25,7 +26,7 @@ def quality_figures(evaluation: Evaluation) -> list[Figure]:
     return [*reliability, *([_confusion(evaluation)] if evaluation.confusion else [])]
 
 
-def chance(share: Any, n: int, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
+def chance(share: Any, n: Any, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
     """Between which shares of n rows an event of this probability lies, by chance alone."""
     low, high = stats.binom.interval(confidence, n, np.asarray(share))
     return low / n, high / n
@@ -82,16 +83,15 @@ def _transforms(evaluation: Evaluation) -> Figure:
     n = len(shares)
     edges = np.linspace(0.0, 1.0, n + 1)
     low, high = chance(1 / n, evaluation.n_rows)
-    data: list[dict[str, Any]] = [
+    data = [
         *band([0.0, 1.0], [low, low], [high, high], "band_wide"),
-        {
-            "type": "bar",
-            "x": plain((edges[:-1] + edges[1:]) / 2),
-            "y": plain(shares),
-            "width": 0.92 / n,
-            "marker": {"color": LIGHT["accent"], "opacity": 0.75, "line": {"width": 0}},
-            "hovertemplate": "%{y:.1%} of the rows about %{x:.0%}<extra></extra>",
-        },
+        bars(
+            plain((edges[:-1] + edges[1:]) / 2),
+            plain(shares),
+            "%{y:.1%} of the rows about %{x:.0%}",
+            width=0.92 / n,
+            marker={"color": LIGHT["accent"], "opacity": 0.75, "line": {"width": 0}},
+        ),
     ]
     made = layout(
         300,
@@ -99,36 +99,26 @@ def _transforms(evaluation: Evaluation) -> Figure:
         yaxis=axis(title="share of rows", tickformat=".0%", rangemode="tozero"),
         shapes=[straight(0, 1 / n, 1, 1 / n)],
     )
-    shape = _shape_in_words(shares, low, high)
-    rows = [
-        (f"{percent(a, 0)} to {percent(b, 0)}", percent(share))
-        for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
-    ]
-    summary = f"{shape} Flat within the shaded range is ideal."
+    ends = [percent(edge, 0) for edge in edges]
+    rows = [(f"{a} to {b}", percent(share)) for (a, b), share in zip(pairwise(ends), shares, strict=True)]
+    summary = f"{_shape_in_words(shares, low, high)} Flat within the shaded range is ideal."
     return Figure("Probability transforms", summary, data, made, ("part of the distribution", "rows"), rows)
 
 
 def _residuals(evaluation: Evaluation) -> Figure:
     points = np.array(evaluation.residuals).reshape(-1, 2)
     bands = np.array(evaluation.residual_bands).reshape(-1, 6)
-    at = plain(bands[:, 0])
+    warm, dotted = {"color": LIGHT["warm"]}, {"width": 1, "dash": "dot"}
     data = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": plain(points[:, 0]),
-            "y": plain(points[:, 1]),
-            "marker": {"color": LIGHT["dots"], "size": 4, "line": {"width": 0}},
-            "hovertemplate": "predicted %{x:.4~g}, off by %{y:.2f} standard deviations<extra></extra>",
-        },
+        dots(
+            plain(points[:, 0]),
+            plain(points[:, 1]),
+            marker={"color": LIGHT["dots"], "size": 4, "line": {"width": 0}},
+            hovertemplate="predicted %{x:.4~g}, off by %{y:.2f} standard deviations<extra></extra>",
+        ),
         *(
-            line(
-                at,
-                plain(bands[:, i]),
-                line={"color": LIGHT["warm"], "width": 2 if i == 3 else 1, "dash": "solid" if i == 3 else "dot"},
-                hoverinfo="skip",
-            )
-            for i in (1, 3, 5)
+            line(plain(bands[:, 0]), plain(bands[:, i]), line=warm | stroke, hoverinfo="skip")
+            for i, stroke in ((1, dotted), (3, {"width": 2, "dash": "solid"}), (5, dotted))
         ),
     ]
     made = layout(
@@ -150,9 +140,8 @@ def _residuals(evaluation: Evaluation) -> Figure:
 
 
 def _reliability(one: Reliability) -> Figure:
-    bins = np.array(one.bins).reshape(-1, 3)
-    p, share, n = bins.T
-    low, high = np.array([chance(q, int(k)) for q, k in zip(p, n, strict=True)]).reshape(-1, 2).T
+    p, share, n = np.array(one.bins).reshape(-1, 3).T
+    low, high = chance(p, n)
     made = _beside_chance(
         (p, low, high),
         (p, share),
@@ -160,50 +149,46 @@ def _reliability(one: Reliability) -> Figure:
         customdata=[int(k) for k in n],
         hovertemplate="predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>",
     )
-    rows = [(percent(a), percent(b), f"{int(k):,}") for a, b, k in one.bins]
-    title = f"Reliability: {label(one.label, 60)}"
+    rows = [(percent(a), percent(b), f"{k:,}") for a, b, k in one.bins]
     inside = (low <= share) & (share <= high)
     many = "All" if inside.all() else f"{int(inside.sum())} of {len(inside)}"
     summary = f"{many} groups of rows lie where chance alone could put them (shaded). On the diagonal is ideal."
-    return Figure(title, summary, *made, ("mean predicted", "found", "rows"), rows)
+    return Figure(f"Reliability: {label(one.label, 60)}", summary, *made, ("mean predicted", "found", "rows"), rows)
 
 
 def _confusion(evaluation: Evaluation) -> Figure:
     counts = np.array(evaluation.confusion)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    names, at = [in_plot(v, 16) for v in evaluation.labels], list(range(len(counts)))
-    ticks = {"tickvals": at, "ticktext": names, "showgrid": False}
-    data: list[dict[str, Any]] = [
-        {
-            "type": "heatmap",
-            "x": at,
-            "y": at,
-            "z": plain(shares),
-            "zmin": 0.0,
-            "zmax": 1.0,
-            "colorscale": SEQUENTIAL,
-            "showscale": False,
-            "xgap": 2,
-            "ygap": 2,
-            "text": [[f"{n:,}" for n in row] for row in counts.tolist()],
-            "texttemplate": "%{text}",
-            "hovertemplate": "%{text} rows: %{z:.1%} of their class<extra></extra>",
-        }
-    ]
-    height = max(280, 90 + 34 * len(counts))
+    cells, at = [[f"{n:,}" for n in row] for row in counts.tolist()], list(range(len(counts)))
+    ticks = {"tickvals": at, "ticktext": [in_plot(v, 16) for v in evaluation.labels], "showgrid": False}
+    heatmap = {
+        "type": "heatmap",
+        "x": at,
+        "y": at,
+        "z": plain(shares),
+        "zmin": 0.0,
+        "zmax": 1.0,
+        "colorscale": SEQUENTIAL,
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "text": cells,
+        "texttemplate": "%{text}",
+        "hovertemplate": "%{text} rows: %{z:.1%} of their class<extra></extra>",
+    }
     made = layout(
-        height,
+        max(280, 90 + 34 * len(counts)),
         xaxis=axis(title="predicted", **ticks),
         yaxis=axis(title="observed", autorange="reversed", **ticks),
     )
     words = [label(v, 60) for v in evaluation.labels]
-    rows = [(name, *(f"{n:,}" for n in row)) for name, row in zip(words, counts.tolist(), strict=True)]
+    rows = [(name, *row) for name, row in zip(words, cells, strict=True)]
     off = counts - np.diag(np.diag(counts))
     i, j = np.unravel_index(int(off.argmax()), off.shape)
     summary = "Rows by what they were (down) and what they were taken for (across); right ones on the diagonal."
     if off.max():
         summary += f" Most often {words[i]} was taken for {words[j]} ({off[i, j]:,} rows)."
-    return Figure("Confusion", summary, data, made, ("observed", *words), rows, wide=len(counts) > 5)
+    return Figure("Confusion", summary, [heatmap], made, ("observed", *words), rows, wide=len(counts) > 5)
 
 
 def training_figures(model: Model) -> list[Figure]:
@@ -215,7 +200,7 @@ def training_figures(model: Model) -> list[Figure]:
     rows: list[tuple[str, ...]] = []
     for i, output in enumerate(o for o in model.outputs if o.history):
         values = np.array(output.history)
-        kept = np.unique(np.linspace(0, len(values) - 1, MOST_POINTS).round().astype(int))
+        kept = spread(len(values), MOST_POINTS)
         steps, values = kept + 1.0, values[kept]
         name = "" if output.label is None else label(output.label, 60)
         data.append(
@@ -228,7 +213,7 @@ def training_figures(model: Model) -> list[Figure]:
                 hovertemplate="%{x}: %{y:.6~g}<extra>%{fullData.name}</extra>",
             )
         )
-        some = np.unique(np.linspace(0, len(steps) - 1, 8).round().astype(int))
+        some = spread(len(steps), 8)
         rows += [(*([name] * several), f"{steps[k]:,.0f}", number(values[k], 6)) for k in some]
     made = layout(260, xaxis=axis(title="iteration", showgrid=False), yaxis=axis(title="bound, nats"))
     summary = "Higher is better, and level at the end is what one wants."

@@ -1,5 +1,7 @@
 """A model and its evaluation in words: what it does, how good it is, and what to be careful about."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from odvff.model.model import Model
@@ -44,9 +46,8 @@ def summary(model: Model, evaluation: Evaluation | None) -> list[str]:
     """What is predicted from what, and how good it is."""
     columns = model.schema.columns
     numeric = sum(isinstance(c, Numeric) for c in columns)
-    kinds = [count(numeric, "numeric")] * (numeric > 0)
+    kinds = [count(numeric, "numeric", "numeric")] * (numeric > 0)
     kinds += [count(len(columns) - numeric, "category", "categories")] * (numeric < len(columns))
-    kinds = [kind.replace("numerics", "numeric") for kind in kinds]
     missing = sum(c.missing if isinstance(c, Numeric) else None in c.levels for c in columns)
     likelihood, classes = model.outputs[0].predictive.likelihood, model.task.classes
     if classes is not None:
@@ -81,40 +82,59 @@ def _quality(evaluation: Evaluation | None) -> list[str]:
     return [f"{text} {percent(m['coverage_95'])} of the rows lay within their 95 % interval."]
 
 
-def warnings(model: Model, evaluation: Evaluation | None) -> list[str]:
+def about_effects(model: Model) -> tuple[str, str]:
+    """What effects are on: for axes, and as an introduction."""
+    classes, target = model.task.classes, label(model.target, 40)
+    if classes is None:
+        what, adds = model.outputs[0].predictive.likelihood.effects_in_words(target)
+    else:
+        whose = "a class: the higher, the more probable it is"
+        if len(classes) == 2:
+            one, other = (label(c, 60) for c in classes[::-1])
+            whose = f"{one}: the higher, the more probable it is, and the less {other}"
+        what, adds = "effect on the score", f"What each column adds to the score of {whose}."
+    about = (
+        f"{adds} Effects are centred: zero is the average over the rows that the model learned from. The band holds "
+        "the effect with a probability of 95 %."
+    )
+    if any(part.shared for i in range(len(model.outputs)) for _, _, part in model.parts(i)):
+        about += " A joint effect of two columns is what both add together: it averages to zero over either of them."
+    return what, about
+
+
+def warnings(model: Model, evaluation: Evaluation | None) -> Iterator[str]:
     """What to be careful about, the gravest first."""
-    found = []
     for output in model.outputs:
         if not output.converged:
             whose = "" if output.label is None else f" of class {label(output.label, 60)}"
-            found.append(
-                f"The fit{whose} ended before it converged ({output.message}). Raise max_iter, or take its "
-                "numbers as rough."
+            yield (
+                f"The fit{whose} ended before it converged ({output.message}). Raise max_iter, or take its numbers as "
+                "rough."
             )
-    found += _of_evaluation(evaluation) if evaluation is not None else _hardly(model)
-    found += [_sentence(note) for note in model.schema.notes()]
+    yield from _hardly(model) if evaluation is None else _of_evaluation(evaluation)
     limits = dict.fromkeys(line for o in model.outputs for line in o.report if "more than the limit" in line)
-    found += [_sentence(line) for line in limits]
-    many = [c for c in model.schema.columns if isinstance(c, Category) and len(c.levels) > model.n_rows / 5]
-    found += [
-        f"{label(c.name, 60)} has {len(c.levels):,} levels for {model.n_rows:,} rows: most of them were hardly seen. "
-        "Group rare ones, or leave the column out."
-        for c in many
-    ]
-    return found
+    for note in (*model.schema.notes(), *limits):
+        text = note.replace("`", "").rstrip(".")
+        yield f"{text[:1].upper()}{text[1:]}."
+    for c in model.schema.columns:
+        if isinstance(c, Category) and len(c.levels) > model.n_rows / 5:
+            yield (
+                f"{label(c.name, 60)} has {len(c.levels):,} levels for {model.n_rows:,} rows: most of them were hardly "
+                "seen. Group rare ones, or leave the column out."
+            )
 
 
-def _of_evaluation(evaluation: Evaluation) -> list[str]:
-    m, n, found = evaluation.metrics, evaluation.n_rows, []
+def _of_evaluation(evaluation: Evaluation) -> Iterator[str]:
+    m, n = evaluation.metrics, evaluation.n_rows
     if evaluation.task == CLASSIFICATION:
         best, common = m["accuracy"], m["accuracy_of_the_commonest"]
         if m.get("auc", 1.0) < 0.6 or (best <= common and m.get("auc", 0.0) < 0.7):
-            found.append(
+            yield (
                 f"The classes are hardly told apart: {percent(best)} of rows are right, and {percent(common)} would be "
                 "by always saying the commonest class."
             )
         if m["ece"] > CALIBRATION_OFF and n >= FEW_ROWS:
-            found.append(
+            yield (
                 f"Probabilities are off by {percent(m['ece'])} on average: see the reliability diagrams before you act "
                 "on them."
             )
@@ -122,43 +142,31 @@ def _of_evaluation(evaluation: Evaluation) -> list[str]:
         level, observed = next((a, b) for a, b in evaluation.calibration if a == 0.95)
         low, high = chance(level, n, 0.99)
         if not low <= observed <= high and abs(observed - level) > COVERAGE_OFF:
-            narrow = (
-                "narrow: real values are further off than it says" if observed < level else "wide: it is too cautious"
-            )
-            found.append(
+            how = "narrow: real values are further off than it says" if observed < level else "wide: it is too cautious"
+            yield (
                 f"95 % intervals held {percent(observed)} of the rows, where chance allows {percent(low)} to "
-                f"{percent(high)}. They are too {narrow}."
+                f"{percent(high)}. They are too {how}."
             )
         r2 = m.get("r2", 1.0)
         if r2 < 0:
-            found.append(
+            yield (
                 "Predictions are worse than always saying the mean of these rows. Do they come from elsewhere than the "
                 "rows it learned from?"
             )
         elif r2 < HARDLY:
-            found.append(
-                f"The target is hardly explained: {percent(r2)} of its variance. Most of it is noise to this model."
-            )
+            yield f"The target is hardly explained: {percent(r2)} of its variance. Most of it is noise to this model."
     if n < FEW_ROWS:
-        found.append(f"The evaluation has just {count(n, 'row')}: its numbers are rough.")
-    return found
+        yield f"The evaluation has just {count(n, 'row')}: its numbers are rough."
 
 
-def _hardly(model: Model) -> list[str]:
+def _hardly(model: Model) -> Iterator[str]:
     """From the fit alone: do effects vary at all beside the noise?"""
     output = model.outputs[0]
     noise = output.predictive.likelihood.noise_variance
-    if noise is None:
-        return []
-    explained = float(sum(output.centre.variances[p] for p, _, _ in model.parts()))
-    share = explained / (explained + noise)
-    if share >= HARDLY:
-        return []
-    return [
-        f"The target is hardly explained: effects make up about {percent(share)} of its variance, the rest is noise."
-    ]
-
-
-def _sentence(text: str) -> str:
-    text = text.replace("`", "").rstrip(".")
-    return f"{text[:1].upper()}{text[1:]}."
+    if noise is not None:
+        explained = float(sum(output.centre.variances[p] for p, _, _ in model.parts()))
+        if (share := explained / (explained + noise)) < HARDLY:
+            yield (
+                f"The target is hardly explained: effects make up about {percent(share)} of its variance, the rest is "
+                "noise."
+            )
