@@ -8,7 +8,7 @@ from odvff import Fourier, Matern
 from odvff.features.harmonics import harmonics
 from odvff.features.orthogonal import OrthogonalFourier
 from odvff.features.remainders import norms, orthogonal_parts
-from odvff.statistics.remainders import remainders
+from odvff.statistics.by_nufft import remainders
 from tests.features.test_fourier import problems
 
 

@@ -10,7 +10,7 @@ from odvff.inference.sites.fit import fit_sites
 from odvff.likelihoods import likelihood_for
 from odvff.methods import Options, fit_rows
 from odvff.rows import CHUNK_ROWS, MemoryRows
-from odvff.statistics.resumable import collect_rows
+from odvff.statistics.collect import collect_rows
 from odvff.support.journal import NO_JOURNAL, FolderJournal
 from odvff.support.progress import silent
 from odvff.support.run import Run

@@ -4,7 +4,7 @@ from odvff.fitting.points import with_points
 from odvff.fitting.problem import Named, Problem, Start
 from odvff.inference import Fit, fit_collapsed
 from odvff.statistics import Statistics
-from odvff.statistics.resumable import collect_rows
+from odvff.statistics.collect import collect_rows
 from odvff.support.progress import Step
 
 

@@ -15,12 +15,12 @@ class Curves:
     def __init__(self, features: FastFeatures, weights: Any):
         self._terms = features.terms
         self._curves, others = [], []
-        for i, (term, s) in enumerate(zip(features.terms, features.factor.slices, strict=True)):
+        for term, s in zip(features.terms, features.factor.slices, strict=True):
             curve = term.features.curve(term.kernel, weights[s])  # type: ignore[attr-defined]
             if curve is None:
                 others.append((term, weights[s]))
             else:
-                self._curves.append((columns_of(features.terms, i)[0], curve))
+                self._curves.append((columns_of(term)[0], curve))
         self._others = FastFeatures(Sum(tuple(term for term, _ in others))) if others else None
         self._weights = np.concatenate([w for _, w in others]) if others else None
 

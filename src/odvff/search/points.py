@@ -22,7 +22,7 @@ from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
 from odvff.posterior.whitened import FastFeatures
 from odvff.statistics import collect
-from odvff.statistics.chunks import weighted_rows
+from odvff.statistics.collect import weighted_rows
 from odvff.support.checks import matrix, whole
 from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.terms import Sum

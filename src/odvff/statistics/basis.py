@@ -6,7 +6,7 @@ import numpy as np
 
 from odvff.errors import InputError, KernelError
 from odvff.support.arrays import Array
-from odvff.terms import Sum
+from odvff.terms import Sum, Term
 
 
 def check_columns(terms: Sum, X: Array) -> None:
@@ -45,25 +45,22 @@ def fill_features(terms: Sum, X: Array, out: Array) -> None:
     for run in terms.runs:
         like: list[Any] = [terms.terms[i].features for i in run]
         place = out[terms.slices[run[0]].start : terms.slices[run[-1]].stop]
-        columns = [columns_of(terms, i) for i in run]
+        columns = [columns_of(terms.terms[i]) for i in run]
         like[0].fill_alike(like, X, columns, place.reshape(len(run), like[0].size, len(X)))
 
 
-def columns_of(terms: Sum, i: int) -> tuple[int, ...]:
+def columns_of(term: Term) -> tuple[int, ...]:
     """The columns of the table that a term reads."""
-    term = terms.terms[i]
     return tuple(range(len(term.features.boxes))) if term.columns is None else term.columns  # type: ignore[attr-defined]
 
 
 def outside(terms: Sum, X: Array) -> Any:
     """Which rows lie outside the box in some column."""
     mask = np.zeros(len(X), dtype=bool)
-    if len(X) == 0:
-        return mask
-    for i, term in enumerate(terms):
-        for column, box in zip(columns_of(terms, i), term.features.boxes, strict=True):  # type: ignore[attr-defined]
-            if box is not None:
-                x = X[:, column]
-                if x.min() < box[0] or x.max() > box[1]:  # mostly all are inside, and there is no need to look at each
-                    mask |= (x < box[0]) | (x > box[1])
+    for term in terms if len(X) else ():
+        for column, box in zip(columns_of(term), term.features.boxes, strict=True):  # type: ignore[attr-defined]
+            x = X[:, column]
+            # mostly all are inside, and there is no need to look at each
+            if box is not None and (x.min() < box[0] or x.max() > box[1]):
+                mask |= (x < box[0]) | (x > box[1])
     return mask

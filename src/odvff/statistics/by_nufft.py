@@ -4,19 +4,18 @@ Harmonics multiply into harmonics: with θ = 2πt, Σ w cos iθ cos jθ = ½ Σ 
 
 - a column's own block follows from the moments Σ w e^{ikθ}, |k| ≤ 2F: one 1-D transform;
 - the block of a pair of columns from Σ w e^{i(kθ + lφ)}, |k|, |l| ≤ F: one 2-D transform;
-- a column against anything that is no harmonic (1, y, remainders R̂, levels) from a 1-D transform with that as strength;
-- a separable term's own block from d-dimensional transforms with |k_i| ≤ 2F and products of remainders as strengths.
+- a column against anything that is no harmonic (1, y, remainders R̂, levels) from a 1-D transform with that as strength.
 
-Two real strengths travel as one complex one. A column that is alone needs no strengths but 1 and y: many rows of it are
-first replaced by weights at 120 F nodes.
+Two real strengths travel as one complex one. Separable terms are multiplied with everything, as by products. A column
+that is alone needs no strengths but 1 and y: many rows of it are first replaced by weights at 120 F nodes.
 """
 
-import threading
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from itertools import combinations, pairwise
+from functools import cache, lru_cache, partial, reduce
+from itertools import combinations
+from threading import get_ident
 from typing import Any
 
 import finufft
@@ -24,10 +23,14 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from odvff.features.base import Axis
+from odvff.features.cells import evaluate, taylor
+from odvff.features.remainders import harmonic_form
 from odvff.linalg.composed import slices
-from odvff.statistics.basis import columns_of, fill_features
+from odvff.rows import row_slices
+from odvff.statistics.basis import columns_of
+from odvff.statistics.by_product import blocks_of_z
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
-from odvff.statistics.remainders import remainders
+from odvff.statistics.sums import Rows
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
@@ -40,53 +43,11 @@ ROWS_AT_ONCE = 2**16  # that go to nodes: in fewer, threads wait for each other'
 FEW_STRENGTHS = 16  # of which the general product is quicker than the symmetric one
 
 
-def moments_by_nufft(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
-    """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
-    lone = _harmonic(terms)
-    if len(terms) == len(lone) == 1 and nodes_pay(lone[0].axis.n_harmonics, len(X)):
-        return _by_nodes(terms, lone[0], X, Y, weights, n_threads)
-    tolerance = FINE_TOLERANCE if len(X) <= FEW_ROWS else TOLERANCE
-    plans = _Plans(tolerance)
-    n_large = max(n_threads, -(-len(X) // BLOCK_ROWS)) if _has_several_columns(terms) else 0
-
-    def rows(s: slice) -> tuple[Any, Any, Any]:
-        return X[s], Y[s], None if weights is None else weights[s]
-
-    def one_dimensional(blocks: list[slice]) -> list[Any]:
-        return _total(_one_dimensional(terms, *rows(s), plans) for s in blocks)
-
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
-        # long jobs first: the short ones fill the gap if a core is slower than the others
-        large = [pool.submit(_several_columns, terms, *rows(s), tolerance) for s in _blocks(len(X), n_large)]
-        small = [
-            pool.submit(one_dimensional, some)
-            for some in _dealt(_blocks(len(X), max(n_threads, -(-len(X) // SMALL_BLOCK_ROWS))), 4 * n_threads)
-        ]
-        moments = sum((job.result() for job in large), np.zeros((terms.size + 1 + Y.shape[1],) * 2))
-        products, *modes = _total(job.result() for job in small)
-        _fill_single_columns(moments, terms, Y.shape[1], products, list(map(_of_real_strengths, modes)))
-    return moments
-
-
-def _blocks(n_rows: int, n_blocks: int) -> list[slice]:
-    edges = np.linspace(0, n_rows, n_blocks + 1).astype(int)
-    return [slice(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
-
-
-def _dealt(blocks: list[slice], n_hands: int) -> list[list[slice]]:
-    """Blocks for a few jobs: enough of them to fill gaps, and not so many that threads wait for the interpreter."""
-    return [hand for i in range(n_hands) if (hand := blocks[i::n_hands])]
-
-
-def _keywords(tolerance: float) -> dict[str, Any]:
-    """One thread, as blocks of rows run side by side; the finer grid, as spreading costs more than the FFT."""
-    return {"eps": tolerance, "isign": 1, "nthreads": 1, "upsampfac": 2.0}
-
-
 @dataclass(frozen=True)
-class _Harmonic:
-    """A term of one column of harmonics: its column of the table, its axis, and where its features stand."""
+class _Column:
+    """A term of one column of harmonics: which, its column of the table, its axis, and where its features stand."""
 
+    term: int
     column: int
     axis: Axis
     place: slice
@@ -96,59 +57,69 @@ class _Harmonic:
         return slice(self.place.start + 1, self.place.start + 1 + 2 * self.axis.n_harmonics)
 
     def angles(self, X: Any) -> Any:
-        return _angles(self.axis, X[:, self.column])
-
-
-def _harmonic(terms: Sum) -> list[_Harmonic]:
-    """The terms of one column of harmonics."""
-    return [
-        _Harmonic(columns_of(terms, i)[0], _axes(term)[0], terms.slices[i])
-        for i, term in enumerate(terms)
-        if len(_axes(term)) == 1
-    ]
+        """θ = 2π(x−a)/L."""
+        angles = X[:, self.column] - self.axis.interval[0]
+        angles *= 2 * np.pi / self.axis.length
+        return angles
 
 
 def _axes(term: Term) -> tuple[Axis, ...]:
     return term.features.axes  # type: ignore[attr-defined, no-any-return]
 
 
-def _angles(axis: Axis, x: Any) -> Any:
-    """θ = 2π(x−a)/L."""
-    angles = x - axis.interval[0]
-    angles *= 2 * np.pi / axis.length
-    return angles
+def _columns(terms: Sum) -> list[_Column]:
+    return [
+        _Column(i, columns_of(term)[0], _axes(term)[0], terms.slices[i])
+        for i, term in enumerate(terms)
+        if len(_axes(term)) == 1
+    ]
 
 
-class _Plans:
-    """FINUFFT's plans for 1-D transforms, made once in each thread for all columns with as many harmonics."""
+def moments_by_nufft(terms: Sum, rows: Rows, n_threads: int) -> Any:
+    """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
+    columns = _columns(terms)
+    moments = np.zeros((terms.size + 1 + rows.Y.shape[1],) * 2)
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+        if len(terms) == len(columns) == 1 and nodes_pay(columns[0].axis.n_harmonics, len(rows)):
+            sums = _submit(pool, n_threads, partial(_sums_in_cells, columns[0]), rows, ROWS_AT_ONCE)
+            products, *modes = _by_nodes(columns[0], *_total(sums))
+        else:
+            tolerance = FINE_TOLERANCE if len(rows) <= FEW_ROWS else TOLERANCE
+            large = []
+            if len(columns) > 1 or any(len(_axes(term)) > 1 for term in terms):
+                # long jobs first: the short ones fill the gap if a core is slower than the others
+                large = _submit(pool, n_threads, partial(_several_columns, terms, tolerance), rows, BLOCK_ROWS)
+            small = _submit(pool, n_threads, partial(_one_column, terms, _plans(tolerance)), rows, SMALL_BLOCK_ROWS)
+            moments += sum(job.result()[0] for job in large)
+            products, *modes = _total(small)
+            modes = [_of_real_strengths(own) for own in modes]
+    _fill(moments, terms, rows.Y.shape[1], products, modes)
+    return moments
 
-    def __init__(self, tolerance: float):
-        self._tolerance = tolerance
-        self._made: dict[tuple[int, int, int], Any] = {}
 
-    def modes(self, angles: Any, strengths: Any, n_modes: int) -> Any:
-        """Σ strengths e^{ikθ}, for several strengths at once."""
-        key = (threading.get_ident(), n_modes, len(strengths))
-        if key not in self._made:
-            # the grid fits into the cache: it may be finer, and nothing is gained by sorting the rows
-            keywords = {**_keywords(self._tolerance), "upsampfac": 3.0, "spread_sort": 0}
-            self._made[key] = finufft.Plan(1, (n_modes,), n_trans=len(strengths), **keywords)
-        plan = self._made[key]
-        plan.setpts(angles)
-        return np.atleast_2d(plan.execute(strengths if len(strengths) > 1 else strengths[0]))
+def _submit(
+    pool: ThreadPoolExecutor, n_threads: int, function: Callable[[Rows], list[Any]], rows: Rows, most: int
+) -> list[Future[list[Any]]]:
+    """The sums of a function of blocks of rows, as many for each thread, in a few jobs.
+
+    These are enough to fill gaps, and not so many that threads wait for the interpreter.
+    """
+    n_blocks, n_jobs = n_threads * -(-len(rows) // (n_threads * most)), 4 * n_threads
+    blocks = list(row_slices(len(rows), -(-len(rows) // n_blocks)))
+    hands = (blocks[i::n_jobs] for i in range(min(n_jobs, len(blocks))))
+    return [pool.submit(lambda hand: _sum(function(rows[part]) for part in hand), hand) for hand in hands]
 
 
-class _Column:
-    """One column's harmonics: angles, number, and remainders."""
+def _total(jobs: list[Future[list[Any]]]) -> list[Any]:
+    return _sum(job.result() for job in jobs)
 
-    def __init__(self, axis: Axis, angles: Any, out: Any | None = None):
-        self.n_harmonics, self.n_remainders, self.angles = axis.n_harmonics, axis.n_remainders, angles
-        self.remainders = remainders(angles * (0.5 / np.pi), self.n_harmonics, self.n_remainders, out)
 
-    @property
-    def remainder_rows(self) -> Any:
-        """R̂_k at the rows, (s, N)."""
-        return _unpaired(self.remainders)[: self.n_remainders]
+def _sum(parts: Iterable[list[Any]]) -> list[Any]:
+    """The sum of lists of arrays, one by one."""
+    return reduce(lambda total, part: [a + b for a, b in zip(total, part, strict=True)], parts)
+
+
+# two real strengths in one complex one
 
 
 def _fill_pairs(pairs: Any, real: Any) -> None:
@@ -174,131 +145,139 @@ def _interleaved(even: Any, odd: Any) -> Any:
     return np.stack([even, odd], axis=1).reshape(2 * len(even), *even.shape[1:])
 
 
-def _has_several_columns(terms: Sum) -> bool:
-    """Is there anything for `_several_columns` to do?"""
-    return len(_harmonic(terms)) > 1 or any(len(_axes(term)) > 1 for term in terms)
+def _strengths(terms: Sum, n_outputs: int) -> tuple[list[slice], Any]:
+    """What has no harmonics: the pairs of (1, y) and then of each term, and where the real ones stand in z.
 
-
-def _several_columns(terms: Sum, X: Any, Y: Any, w: Any | None, tolerance: float) -> Any:
-    """The moments of harmonics of two columns, and of separable terms with anything; zeros in all other places."""
-    moments = np.zeros((terms.size + 1 + Y.shape[1],) * 2)
-    columns = [(one, one.angles(X)) for one in _harmonic(terms)]
-    strengths = np.ones(len(X), dtype=complex) if w is None else w.astype(complex)
-    for (a, theta), (b, phi) in combinations(columns, 2):
-        block = _pair_block(a.axis.n_harmonics, theta, b.axis.n_harmonics, phi, strengths, tolerance)
-        moments[a.harmonics, b.harmonics], moments[b.harmonics, a.harmonics] = block, block.T
-    for i, (term, s) in enumerate(zip(terms, terms.slices, strict=True)):
-        if len(_axes(term)) > 1:
-            own = [
-                _Column(axis, _angles(axis, X[:, c])) for axis, c in zip(_axes(term), columns_of(terms, i), strict=True)
-            ]
-            moments[s, s] = _kronecker_block(own, strengths, tolerance)
-            _kronecker_against_the_rest(terms, s, X, Y, strengths.real, moments)
-    return moments
-
-
-def _fill_single_columns(moments: Any, terms: Sum, n_outputs: int, products: Any, modes: list[Any]) -> None:
-    """Put Σ w E Eᵀ and every column's Σ w E e^{ikθ}, k ≥ 0, into their places."""
-    which, places = _places(terms, n_outputs)
-    moments[np.ix_(places, places)] = products[np.ix_(which, which)]
-    for one, m in zip(_harmonic(terms), modes, strict=True):
-        F, h = one.axis.n_harmonics, one.harmonics
-        others = m[which, 1 : F + 1]
-        moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
-        moments[h, places] = moments[places, h].T
-        _fill_own_block(m[0], F, moments[h, h])
-
-
-def _places(terms: Sum, n_outputs: int) -> tuple[list[int], list[int]]:
-    """Which strengths (1, y, remainders and what has no harmonics) stand where.
-
-    1 is also the constant of every column of harmonics; the zero that fills up a last pair stands nowhere.
+    Of columns these are the remainders; separable terms have none. What fills up a last pair stands at −1, nowhere.
     """
-    n = terms.size
-    which, places = list(range(1 + n_outputs)), list(range(n, n + 1 + n_outputs))
-    next_pair = (1 + n_outputs + 1) // 2
-    for term, s in zip(terms, terms.slices, strict=True):
-        if len(_axes(term)) > 1:
-            continue
-        if _axes(term):
-            which.append(0)
-            places.append(s.start)
-            s = slice(s.start + 1 + 2 * _axes(term)[0].n_harmonics, s.stop)
-        size = s.stop - s.start
-        which += range(2 * next_pair, 2 * next_pair + size)
-        places += range(s.start, s.stop)
-        next_pair += (size + 1) // 2
-    return which, places
+    axes = [_axes(term) for term in terms]
+    sizes = [
+        0 if len(own) > 1 else own[0].n_remainders if own else s.stop - s.start
+        for own, s in zip(axes, terms.slices, strict=True)
+    ]
+    n = terms.size + 1 + n_outputs
+    groups = [(n, 1 + n_outputs), *zip((s.stop for s in terms.slices), sizes, strict=True)]
+    places = [place for stop, size in groups for place in (*range(stop - size, stop), *[-1] * (size % 2))]
+    return slices([(size + 1) // 2 for _, size in groups]), np.array(places)
 
 
-def _not_harmonic(term: Term) -> int:
-    """How many features of a term are strengths: all that have no harmonics, or remainders."""
-    axes = _axes(term)
-    return 0 if len(axes) > 1 else axes[0].n_remainders if axes else term.features.size  # type: ignore[attr-defined]
+def remainders(t: Any, n_harmonics: int, order: int, out: Any | None = None) -> Any:
+    """R̂_1 + iR̂_2 and R̂_3 + i0 at positions t ∈ [0,1]: the s remainders two by two, of shape (⌈s/2⌉, N), in `out`."""
+    if order == 0:  # the basis is not completed
+        return np.zeros((0, len(t)), dtype=complex)
+    tables = _tables(n_harmonics, order)
+    return evaluate(tables, t, np.empty((len(tables), len(t)), dtype=complex) if out is None else out)
 
 
-def _one_dimensional(terms: Sum, X: Any, Y: Any, w: Any | None, plans: _Plans) -> list[Any]:
+@lru_cache(maxsize=32)
+def _tables(n_harmonics: int, order: int) -> Any:
+    """Fixed functions of t from tables, two in one complex number: (⌈s/2⌉, 8, n)."""
+    real = taylor(*harmonic_form(n_harmonics, order))
+    tables = np.zeros(((order + 1) // 2, *real.shape[1:]), dtype=complex)
+    _fill_pairs(tables, real)
+    return tables
+
+
+# sums over rows
+
+
+def _keywords(tolerance: float) -> dict[str, Any]:
+    """One thread, as blocks of rows run side by side; the finer grid, as spreading costs more than the FFT."""
+    return {"eps": tolerance, "isign": 1, "nthreads": 1, "upsampfac": 2.0}
+
+
+def _plans(tolerance: float) -> Callable[[int, int, int], Any]:
+    """FINUFFT's plans for 1-D transforms, made once in each thread for all columns with as many harmonics."""
+    # the grid fits into the cache: it may be finer, and nothing is gained by sorting the rows
+    keywords = {**_keywords(tolerance), "upsampfac": 3.0, "spread_sort": 0}
+    return cache(lambda thread, n_modes, n_strengths: finufft.Plan(1, (n_modes,), n_trans=n_strengths, **keywords))
+
+
+def _one_column(terms: Sum, plan_of: Callable[[int, int, int], Any], rows: Rows) -> list[Any]:
     """Σ w E Eᵀ for what is no harmonic (1 and y, remainders, levels), then for every column Σ w E e^{ikθ}, |k| ≤ 2F.
 
     The latter are of E two by two. (The moments of the weights are needed up to 2F, the others' just up to F.)
     """
-    sizes = [1 + Y.shape[1], *(_not_harmonic(term) for term in terms)]
-    pairs = slices([(size + 1) // 2 for size in sizes])
-    E = np.empty((pairs[-1].stop, len(X)), dtype=complex)
-    _fill_pairs(E[pairs[0]], [1.0, *Y.T])
-    columns: list[_Column] = []
-    for i, (term, own) in enumerate(zip(terms, pairs[1:], strict=True)):
-        axes, read = _axes(term), columns_of(terms, i)
-        if not axes:
+    X, w, columns = rows.X, rows.weights, _columns(terms)
+    pairs, _ = _strengths(terms, rows.Y.shape[1])
+    E = np.empty((pairs[-1].stop, len(rows)), dtype=complex)
+    _fill_pairs(E[pairs[0]], [1.0, *rows.Y.T])
+    for term, own in zip(terms, pairs[1:], strict=True):
+        if not _axes(term):
             features: Any = term.features
             values = np.empty((features.size, len(X)))
-            features.fill(X[:, list(read)], values)
+            features.fill(X[:, list(columns_of(term))], values)
             _fill_pairs(E[own], values)
-        elif len(axes) == 1:
-            columns.append(_Column(axes[0], _angles(axes[0], X[:, read[0]]), out=E[own]))
+    all_angles = [one.angles(X) for one in columns]
+    for one, angles in zip(columns, all_angles, strict=True):
+        place = E[pairs[1 + one.term]]
+        remainders(angles * (0.5 / np.pi), one.axis.n_harmonics, one.axis.n_remainders, place)
     real = _unpaired(E)
     # given the same array twice, BLAS does half the work, which takes longer if the rows are few
     left = real if w is None and len(real) > FEW_STRENGTHS else real * (1.0 if w is None else w)
-    products = left @ real.T
+    sums = [left @ real.T]
     if w is not None:
         E *= w
-    return [products, *(plans.modes(column.angles, E, 4 * column.n_harmonics + 1) for column in columns)]
+    for one, angles in zip(columns, all_angles, strict=True):
+        plan = plan_of(get_ident(), 4 * one.axis.n_harmonics + 1, len(E))
+        plan.setpts(angles)
+        sums.append(np.atleast_2d(plan.execute(E if len(E) > 1 else E[0])))
+    return sums
 
 
-def _by_nodes(terms: Sum, one: _Harmonic, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
-    """Σ w z zᵀ of a lone column of harmonics."""
-    F = one.axis.n_harmonics
-
-    def sums(blocks: list[slice]) -> list[Any]:
-        return _total(_sums_in_cells(one, X[s], Y[s], None if weights is None else weights[s]) for s in blocks)
-
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
-        blocks = _blocks(len(X), n_threads * -(-len(X) // (n_threads * ROWS_AT_ONCE)))
-        powers, y_with_y = _total(pool.map(sums, _dealt(blocks, 4 * n_threads)))
-        omega = weights_at_nodes(_interleaved(powers.real, powers.imag))  # of 1, y and the zero that fills up a pair
-        R = _remainders_at_nodes(F, one.axis.n_remainders)
-        E = np.concatenate([omega, omega[0] * R])
-        # the features that are no harmonics, 1 and R̂, with everything at the nodes
-        known = np.concatenate([np.ones_like(omega[:1]), R])
-        across = E.reshape(len(E), -1) @ known.reshape(len(known), -1).T
-    products = np.zeros((len(E), len(E)))
-    places = [0, *range(len(omega), len(E))]
-    products[:, places], products[places, :] = across, across.T
-    own = slice(1, 1 + Y.shape[1])
-    products[own, own] = y_with_y
-    moments = np.zeros((terms.size + 1 + Y.shape[1],) * 2)
-    _fill_single_columns(moments, terms, Y.shape[1], products, [modes_of_nodes(E, F)])
-    return moments
+def _several_columns(terms: Sum, tolerance: float, rows: Rows) -> list[Any]:
+    """The moments of harmonics of two columns, and of separable terms with anything; zeros in all other places."""
+    moments = np.zeros((terms.size + 1 + rows.Y.shape[1],) * 2)
+    columns = [(one, one.angles(rows.X)) for one in _columns(terms)]
+    strengths = rows.all_weights.astype(complex)
+    for (a, theta), (b, phi) in combinations(columns, 2):
+        block = _pair_block(a.axis.n_harmonics, theta, b.axis.n_harmonics, phi, strengths, tolerance)
+        moments[a.harmonics, b.harmonics], moments[b.harmonics, a.harmonics] = block, block.T
+    separable = [s for term, s in zip(terms, terms.slices, strict=True) if len(_axes(term)) > 1]
+    if separable:
+        own = np.r_[tuple(separable)]
+        cross = sum(Z[own] @ Z.T for Z in blocks_of_z(terms, rows))
+        moments[own], moments[:, own] = cross, cross.T
+    return [moments]
 
 
-def _sums_in_cells(one: _Harmonic, X: Any, Y: Any, w: Any | None) -> list[Any]:
+def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any:
+    """Σ w h_i(x) h_j(y) for the harmonics of two columns, whose angles are a and b."""
+    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **_keywords(tolerance))
+    plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
+    minus = modes[F + 1 :, G - 1 :: -1]  # e^{i(kθ − lφ)}
+    return 0.5 * np.block([[(plus + minus).real, (plus - minus).imag], [(plus + minus).imag, (minus - plus).real]])
+
+
+# a lone column by nodes
+
+
+def _sums_in_cells(one: _Column, rows: Rows) -> list[Any]:
     """Σ w vʲ and Σ w y vʲ in the cells, and Σ w y yᵀ."""
-    E = np.empty((Y.shape[1] // 2 + 1, len(X)), dtype=complex)
+    Y, w = rows.Y, rows.weights
+    E = np.empty((Y.shape[1] // 2 + 1, len(rows)), dtype=complex)
     _fill_pairs(E, [1.0, *Y.T])
     if w is not None:
         E *= w
-    t = one.angles(X) * (0.5 / np.pi)
+    t = one.angles(rows.X) * (0.5 / np.pi)
     return [powers_in_cells(t, E, one.axis.n_harmonics), Y.T @ (Y if w is None else Y * w[:, None])]
+
+
+def _by_nodes(one: _Column, powers: Any, y_with_y: Any) -> list[Any]:
+    """What `_one_column` has of rows, here of the weights at nodes, and the modes for each strength."""
+    F = one.axis.n_harmonics
+    omega = weights_at_nodes(_unpaired(powers))  # of 1, y and the zero that fills up a pair
+    R = _remainders_at_nodes(F, one.axis.n_remainders)
+    E = np.concatenate([omega, omega[0] * R])
+    # the features that are no harmonics, 1 and R̂, with everything at the nodes
+    known = np.concatenate([np.ones_like(omega[:1]), R])
+    across = E.reshape(len(E), -1) @ known.reshape(len(known), -1).T
+    products = np.zeros((len(E), len(E)))
+    places = [0, *range(len(omega), len(E))]
+    products[:, places], products[places, :] = across, across.T
+    own = slice(1, 1 + len(y_with_y))
+    products[own, own] = y_with_y
+    return [products, modes_of_nodes(E, F)]
 
 
 @lru_cache(maxsize=4)
@@ -309,9 +288,25 @@ def _remainders_at_nodes(n_harmonics: int, n_remainders: int) -> Any:
     return R.reshape(len(R), *t.shape)
 
 
-def _total(parts: Iterable[list[Any]]) -> list[Any]:
-    """The sum of lists of arrays, one by one."""
-    return reduce(lambda total, part: [a + b for a, b in zip(total, part, strict=True)], parts)
+# everything into its place
+
+
+def _fill(moments: Any, terms: Sum, n_outputs: int, products: Any, modes: list[Any]) -> None:
+    """Put Σ w E Eᵀ and every column's Σ w E e^{ikθ}, k ≥ 0, into their places."""
+    columns, (_, places) = _columns(terms), _strengths(terms, n_outputs)
+    which = places >= 0
+    places = places[which]
+    moments[np.ix_(places, places)] = products[np.ix_(which, which)]
+    for one, m in zip(columns, modes, strict=True):
+        F, h = one.axis.n_harmonics, one.harmonics
+        others = m[which, 1 : F + 1]
+        moments[places, h] = np.concatenate([others.real, others.imag], axis=1)
+        moments[h, places] = moments[places, h].T
+        _fill_own_block(m[0], F, moments[h, h])
+    # 1 is also the constant of every column of harmonics
+    constants = [one.place.start for one in columns]
+    moments[constants] = moments[terms.size]
+    moments[:, constants] = moments[:, [terms.size]]
 
 
 def _fill_own_block(m: Any, F: int, block: Any) -> None:
@@ -327,96 +322,3 @@ def _fill_own_block(m: Any, F: int, block: Any) -> None:
     np.subtract(C_difference, C_sum, out=block[sines, sines])
     np.add(S_sum, S_difference, out=block[sines, cosines])
     np.subtract(S_sum, S_difference, out=block[cosines, sines])
-
-
-def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any:
-    """Σ w h_i(x) h_j(y) for the harmonics of two columns, whose angles are a and b."""
-    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **_keywords(tolerance))
-    plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
-    minus = modes[F + 1 :, G - 1 :: -1]  # e^{i(kθ − lφ)}
-    return 0.5 * np.block([[(plus + minus).real, (plus - minus).imag], [(plus + minus).imag, (minus - plus).real]])
-
-
-def _kronecker_block(columns: list[_Column], w: Any, tolerance: float) -> Any:
-    """The own block of a separable term: Σ w Π_d φ_{i_d}(x_d) φ_{j_d}(x_d)."""
-    products = [_products(column) for column in columns]
-    sizes = [1 + 2 * c.n_harmonics + c.n_remainders for c in columns]
-    d = len(columns)
-    block = np.zeros([*sizes, *sizes])
-    transform = {2: finufft.nufft2d1, 3: finufft.nufft3d1}[d]
-    n_modes = tuple(4 * c.n_harmonics + 1 for c in columns)
-    for choice in np.ndindex(*(len(p) for p in products)):
-        chosen = [p[i] for p, i in zip(products, choice, strict=True)]
-        strength = w
-        for product in chosen:
-            strength = strength * product.strength
-        modes = transform(*(c.angles for c in columns), strength, n_modes=n_modes, **_keywords(tolerance))
-        # contract every axis with the coefficients that turn e^{ikθ} into products of features
-        for product in chosen:
-            modes = np.tensordot(modes, product.coefficients, axes=([0], [0]))
-        shape = [size for product in chosen for size in product.shape]
-        part = modes.real.reshape(shape)
-        order = [*range(0, 2 * d, 2), *range(1, 2 * d, 2)]
-        index = np.ix_(*(p.rows for p in chosen), *(p.columns for p in chosen))
-        block[index] += part.transpose(order)
-    n = int(np.prod(sizes))
-    return block.reshape(n, n)
-
-
-class _Product:
-    """Products φ_iφ_j of one column's features that share a strength: Σ_k coefficients[k, ij] e^{ikθ} times it."""
-
-    def __init__(self, rows: Any, columns: Any, strength: Any, coefficients: Any):
-        self.rows, self.columns, self.strength, self.coefficients = rows, columns, strength, coefficients
-        self.shape = (len(rows), len(columns))
-
-
-def _products(column: _Column) -> list[_Product]:
-    F, s, remainders = column.n_harmonics, column.n_remainders, column.remainder_rows
-    exponential = _exponentials(F)  # (2F+1 modes, 2F+1 features)
-    trigonometric = np.arange(2 * F + 1)
-    # (trig)(trig): convolve; modes from −2F to 2F
-    both = np.zeros((4 * F + 1, 2 * F + 1, 2 * F + 1), dtype=complex)
-    for k in range(2 * F + 1):
-        both[k : k + 2 * F + 1] += exponential[k][None, :, None] * exponential[:, None, :]
-    result = [_Product(trigonometric, trigonometric, 1.0, both.reshape(4 * F + 1, -1))]
-    single = np.zeros((4 * F + 1, 2 * F + 1), dtype=complex)
-    single[F : 3 * F + 1] = exponential
-    zero = np.zeros((4 * F + 1, 1), dtype=complex)
-    zero[2 * F] = 1.0
-    for a in range(s):
-        place = np.array([2 * F + 1 + a])
-        result.append(_Product(trigonometric, place, remainders[a], single))
-        result.append(_Product(place, trigonometric, remainders[a], single))
-        for b in range(s):
-            other = np.array([2 * F + 1 + b])
-            result.append(_Product(place, other, remainders[a] * remainders[b], zero))
-    return result
-
-
-def _exponentials(F: int) -> Any:
-    """[1, cos mθ, sin mθ] as sums of e^{ikθ}, |k| ≤ F: shape (2F+1, 2F+1)."""
-    out = np.zeros((2 * F + 1, 2 * F + 1), dtype=complex)
-    out[F, 0] = 1.0
-    for m in range(1, F + 1):
-        out[F + m, m] = out[F - m, m] = 0.5
-        out[F + m, F + m], out[F - m, F + m] = -0.5j, 0.5j
-    return out
-
-
-def _kronecker_against_the_rest(
-    terms: Sum, s: slice, X: Any, Y: Any, w: Any, moments: Any, block_rows: int = 4096
-) -> None:
-    """Blocks of a separable term with everything else, by products."""
-    n = terms.size
-    cross = np.zeros((s.stop - s.start, len(moments)))
-    for start in range(0, len(X), block_rows):
-        rows = slice(start, start + block_rows)
-        Z = np.empty((len(moments), len(X[rows])))
-        fill_features(terms, X[rows], Z)
-        Z[n], Z[n + 1 :] = 1.0, Y[rows].T
-        cross += (Z[s] * w[rows]) @ Z.T
-    keep = np.ones(len(moments), dtype=bool)
-    keep[s] = False
-    moments[s, keep] = cross[:, keep]
-    moments[keep, s] = cross[:, keep].T

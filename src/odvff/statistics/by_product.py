@@ -4,13 +4,15 @@ The product is symmetric, and BLAS does it with half the work. BLAS is held to o
 each thread with its own sum, added in a fixed order so that the same data give the same bits.
 """
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from odvff.rows import row_slices
 from odvff.statistics.basis import fill_features
+from odvff.statistics.sums import Rows
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
 
@@ -19,31 +21,35 @@ ROWS_A_THREAD = 2048  # fewer are done before a thread has begun
 MOST_ROWS, LEAST_ROWS, BLOCK_ENTRIES = 8192, 512, 2**22
 
 
-def moments_by_product(terms: Sum, X: Any, Y: Any, weights: Any | None, n_threads: int) -> Any:
+def moments_by_product(terms: Sum, rows: Rows, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
-    n_threads = max(1, min(n_threads, -(-len(X) // ROWS_A_THREAD)))
-    if n_threads == 1:
-        with one_blas_thread():
-            return _sum(terms, X, Y, weights)
-    edges = np.linspace(0, len(X), n_threads + 1).astype(int)
-    pieces = [slice(lo, hi) for lo, hi in pairwise(edges)]
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
-        sums = pool.map(lambda s: _sum(terms, X[s], Y[s], None if weights is None else weights[s]), pieces)
-        return sum(sums)
+    n_threads = min(n_threads, -(-len(rows) // ROWS_A_THREAD))
+    with one_blas_thread():
+        if n_threads == 1:
+            return _sum(terms, rows)
+        with ThreadPoolExecutor(n_threads) as pool:
+            parts = (rows[part] for part in row_slices(len(rows), -(-len(rows) // n_threads)))
+            return sum(pool.map(lambda part: _sum(terms, part), parts))
 
 
-def _sum(terms: Sum, X: Any, Y: Any, weights: Any | None) -> Any:
-    n = terms.size
-    block = min(max(LEAST_ROWS, min(MOST_ROWS, BLOCK_ENTRIES // n)), len(X))
-    buffer = np.empty((n + 1 + Y.shape[1], block))
-    total = np.zeros((len(buffer), len(buffer)))
-    for start in range(0, len(X), block):
-        rows = slice(start, start + block)
-        Z = buffer[:, : len(X[rows])]
-        fill_features(terms, X[rows], Z)
-        Z[n] = 1.0
-        Z[n + 1 :] = Y[rows].T
-        if weights is not None:
-            Z *= np.sqrt(weights[rows])
+def _sum(terms: Sum, rows: Rows) -> Any:
+    total = np.zeros((terms.size + 1 + rows.Y.shape[1],) * 2)
+    for Z in blocks_of_z(terms, rows):
         total += Z @ Z.T
     return total
+
+
+def blocks_of_z(terms: Sum, rows: Rows) -> Iterator[Any]:
+    """√w z of a few thousand rows inside the box at a time, (|z|, rows), each in the place of the one before."""
+    n = terms.size
+    block = min(max(LEAST_ROWS, min(MOST_ROWS, BLOCK_ENTRIES // n)), len(rows))
+    buffer = np.empty((n + 1 + rows.Y.shape[1], block))
+    for part in row_slices(len(rows), block):
+        own = rows[part]
+        Z = buffer[:, : len(own)]
+        fill_features(terms, own.X, Z)
+        Z[n] = 1.0
+        Z[n + 1 :] = own.Y.T
+        if own.weights is not None:
+            Z *= np.sqrt(own.weights)
+        yield Z

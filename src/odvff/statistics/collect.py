@@ -1,18 +1,28 @@
-"""One pass over the rows, in chunks, whatever they come from."""
+"""One pass over the rows, in chunks, whatever they come from: every chunk is checked, and its sums are added."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from odvff.errors import InputError
+from odvff.rows import RowSource
 from odvff.statistics.basis import check_columns, check_variances, outside, signature
-from odvff.statistics.chunks import Chunk, checked_chunks
-from odvff.statistics.cost import ENGINES, cheaper_engine
+from odvff.statistics.by_product import moments_by_product
+from odvff.statistics.cost import cheaper_engine
 from odvff.statistics.sums import Rows, Statistics
-from odvff.support.checks import whole
+from odvff.support.checks import matrix, numbers, whole
+from odvff.support.progress import Progress, Step
 from odvff.support.threads import n_threads as default_threads
 from odvff.terms import Sum, Term
+
+if TYPE_CHECKING:
+    from odvff.support.journal import Journal
+
+ENGINES = ["auto", "product", "nufft"]
+STAGE = "statistics"
+Chunk = tuple[Any, ...]  # (X, y) or (X, y, weights)
 
 
 def collect(
@@ -30,13 +40,13 @@ def collect(
     called with the number of rows after each chunk.
     """
     terms = Sum.of(terms).canonical
-    if engine not in ("auto", *ENGINES):
-        raise InputError(f"engine must be one of {['auto', *ENGINES]}, got {engine!r}.")
+    if engine not in ENGINES:
+        raise InputError(f"engine must be one of {ENGINES}, got {engine!r}.")
     n_threads = default_threads() if n_threads is None else n_threads
     whole(n_threads, "n_threads", at_least=1, remedy="leave it out for as many as there are cores")
     total: Statistics | None = None
-    for X, Y, weights in checked_chunks(chunks):
-        part = _statistics(terms, X, Y, weights, engine, n_threads)
+    for rows in _checked_chunks(chunks):
+        part = _statistics(terms, rows, engine, n_threads)
         total = part if total is None else total + part
         if progress is not None:
             progress(total.n_rows)
@@ -45,19 +55,90 @@ def collect(
     return total
 
 
-def _statistics(terms: Sum, X: Any, Y: Any, weights: Any | None, engine: str, n_threads: int) -> Statistics:
-    check_columns(terms, X)
-    check_variances(terms, X)
-    out = outside(terms, X)
-    n_rows = len(X)
-    beyond = np.flatnonzero(out)  # few, if any
-    kept = Rows(X[beyond], Y[beyond], np.ones(len(beyond)) if weights is None else weights[beyond])
-    if len(beyond):
-        X, Y, weights = X[~out], Y[~out], None if weights is None else weights[~out]
-    n_features = terms.size
-    if len(X) == 0:
-        empty = np.zeros((n_features + 1 + Y.shape[1],) * 2)
-        return Statistics(empty, n_features, n_rows, kept, signature(terms))
-    engine = cheaper_engine(terms, len(X)) if engine == "auto" else engine
-    moments = ENGINES[engine](terms, X, Y, weights, n_threads)
-    return Statistics(moments, n_features, n_rows, kept, signature(terms))
+def _statistics(terms: Sum, rows: Rows, engine: str, n_threads: int) -> Statistics:
+    check_columns(terms, rows.X)
+    check_variances(terms, rows.X)
+    out = outside(terms, rows.X)
+    kept = rows[np.flatnonzero(out)]  # few, if any
+    inside = rows[~out] if len(kept) else rows
+    if len(inside) == 0:
+        moments = np.zeros((terms.size + 1 + rows.Y.shape[1],) * 2)
+    elif (cheaper_engine(terms, len(inside)) if engine == "auto" else engine) == "product":
+        moments = moments_by_product(terms, inside, n_threads)
+    else:
+        from odvff.statistics.by_nufft import moments_by_nufft  # late, as FINUFFT takes a while to load
+
+        moments = moments_by_nufft(terms, inside, n_threads)
+    return Statistics(moments, terms.size, len(rows), replace(kept, weights=kept.all_weights), signature(terms))
+
+
+def collect_rows(terms: Sum, rows: RowSource, journal: "Journal", progress: Progress) -> Statistics:
+    """The statistics of a source, with progress, and kept in a journal on the way.
+
+    Chunks are added in order, so a run that is resumed gives the same.
+    """
+    total, done = _kept(terms, journal)
+    for chunk in rows.chunks(done):
+        part = collect(terms, [chunk])
+        total = part if total is None else total + part
+        done += 1
+        progress(Step("adding up", total.n_rows, rows.n_rows))
+        if journal.due():
+            journal.write(STAGE, total.arrays(), {"chunks": done})
+    if total is None:
+        raise InputError("there are no rows to fit to.")
+    return total
+
+
+def _kept(terms: Sum, journal: "Journal") -> tuple[Statistics | None, int]:
+    """What an earlier run of the same has added up, and of how many chunks."""
+    entry = journal.read(STAGE)
+    kept = None if entry is None else Statistics.from_arrays(entry[0])
+    if entry is None or kept is None or kept.signature != signature(terms.canonical):
+        return None, 0
+    return kept, int(entry[1]["chunks"])
+
+
+def weighted_rows(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, Any, Any]]:
+    """X, y and weights (ones if there were none) of checked chunks of one output, without the rows of weight 0."""
+    for rows in _checked_chunks(chunks):
+        if rows.Y.shape[1] != 1:
+            raise InputError(f"y must have one column here, got {rows.Y.shape[1]}; fit the outputs one by one.")
+        yield rows.X, rows.Y[:, 0], rows.all_weights
+
+
+def _checked_chunks(chunks: Iterable[Chunk]) -> Iterator[Rows]:
+    width = None
+    for chunk in chunks:
+        rows = _checked(chunk)
+        width = rows.X.shape[1] if width is None else width
+        if rows.X.shape[1] != width:
+            raise InputError(f"a chunk has {rows.X.shape[1]} columns, the first had {width}; all must have the same.")
+        yield rows
+
+
+def _checked(chunk: Chunk) -> Rows:
+    if not isinstance(chunk, list | tuple) or len(chunk) not in (2, 3):
+        parts = f"{len(chunk)} parts" if isinstance(chunk, list | tuple) else type(chunk).__name__
+        raise InputError(f"a chunk is (X, y) or (X, y, weights), got {parts}.")
+    X, Y = matrix(chunk[0], "X"), _columns(chunk[1], "y")
+    if len(Y) != len(X):
+        raise InputError(f"X has {len(X)} rows and y has {len(Y)}; they must agree.")
+    if len(chunk) == 2 or chunk[2] is None:
+        return Rows(X, Y, None)
+    weights = _columns(chunk[2], "weights")
+    if weights.shape != (len(X), 1):
+        raise InputError(f"weights must have shape ({len(X)},), one for each row of X, got {np.shape(chunk[2])}.")
+    weights = weights[:, 0]
+    if (weights < 0).any():
+        i = int(np.argmin(weights))
+        raise InputError(
+            f"weights has {weights[i]:g} in row {i}; weights count how often a row is there, so from 0 up."
+        )
+    return Rows(X, Y, weights)[weights > 0]
+
+
+def _columns(value: Any, name: str) -> Any:
+    """One or several columns; a vector is one."""
+    array = numbers(value, name)
+    return matrix(array[:, None] if array.ndim == 1 else array, name)

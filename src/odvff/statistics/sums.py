@@ -7,7 +7,7 @@ Weights are frequencies: weight 2 is the row twice, weight 0 the row left out.
 Rows outside the box have features that depend on the lengthscale. They are few, and kept as they are (`outside`).
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from odvff.errors import InputError
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows kept whole: X of shape (n, D), Y of shape (n, outputs), weights of shape (n,)."""
+    """Rows: X of shape (n, D), Y of shape (n, outputs), weights of shape (n,), or None where all are 1."""
 
     X: Any
     Y: Any
@@ -26,8 +26,15 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
+    def __getitem__(self, rows: Any) -> "Rows":
+        return Rows(*(None if array is None else array[rows] for array in vars(self).values()))
+
     def __add__(self, other: "Rows") -> "Rows":
-        return Rows(*(np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(Rows)))
+        return Rows(*map(np.concatenate, zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    @property
+    def all_weights(self) -> Any:
+        return np.ones(len(self)) if self.weights is None else self.weights
 
 
 @dataclass(frozen=True)
@@ -112,9 +119,7 @@ class Statistics:
             "moments": self.moments,
             "n_features": np.int64(self.n_features),
             "n_rows": np.int64(self.n_rows),
-            "outside_X": self.outside.X,
-            "outside_Y": self.outside.Y,
-            "outside_weights": self.outside.weights,
+            **{f"outside_{name}": array for name, array in vars(self.outside).items()},
             "signature": np.frombuffer(self.signature.encode(), dtype=np.uint8),
         }
 

@@ -27,7 +27,7 @@ from odvff.linalg import BlockFactor
 from odvff.posterior import Posterior
 from odvff.statistics import Rows, Statistics, collect
 from odvff.statistics.basis import fill_features, outside
-from odvff.statistics.chunks import weighted_rows
+from odvff.statistics.collect import weighted_rows
 from odvff.support.checks import positive
 from odvff.support.run import Tell
 from odvff.terms import Sum, Term

@@ -9,7 +9,7 @@ from odvff.errors import InputError
 from odvff.likelihoods.adjustable import BLOCK_ROWS
 from odvff.rows import key_generator
 from odvff.statistics import Rows
-from odvff.statistics.chunks import weighted_rows
+from odvff.statistics.collect import weighted_rows
 
 KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
 
