@@ -30,6 +30,7 @@ from odvff.fitting.points import point_start
 from odvff.fitting.sites import fit_by_sites
 from odvff.fitting.stochastic import fit_by_minibatches
 from odvff.likelihoods import GaussianNoise, Likelihood
+from odvff.policy import Policy
 from odvff.rows import MemoryRows, RowSource
 from odvff.support.checks import matrix, vector
 from odvff.support.progress import Progress, silent
@@ -46,7 +47,7 @@ class Inference:
     fit: Callable[[Problem, Start, bool], Named]
     gaussian: bool = True
     others: bool = False
-    limit: str = "most_iterations"
+    limit: Callable[[Policy], int] = lambda policy: policy.most_iterations
 
     def suits(self, gaussian: bool) -> bool:
         return self.gaussian if gaussian else self.others
@@ -70,8 +71,8 @@ class Method:
 
 
 COLLAPSED = {"collapsed": Inference(fit_by_statistics)}
-SITES = {"sites": Inference(fit_by_sites, gaussian=False, others=True, limit="most_rounds")}
-STOCHASTIC = {"stochastic": Inference(fit_by_minibatches, others=True, limit="most_steps")}
+SITES = {"sites": Inference(fit_by_sites, gaussian=False, others=True, limit=lambda policy: policy.most_rounds)}
+STOCHASTIC = {"stochastic": Inference(fit_by_minibatches, others=True, limit=lambda policy: policy.most_steps)}
 METHODS = {
     "odvff": Method(fourier_start, True, COLLAPSED | SITES | STOCHASTIC, takes_terms=True),
     "vff": Method(fourier_start, False, COLLAPSED | SITES | STOCHASTIC, takes_terms=True),

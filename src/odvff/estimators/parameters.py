@@ -243,7 +243,7 @@ class Parameters:
     def _options(self, names: tuple[str, ...]) -> Options:
         """The arguments, which have been checked, in the words of `odvff.methods`; the columns have these names."""
         (n_gamma, n_beta), inference = self._points(), self._inference()
-        limit = self.max_iter or getattr(self._policy, method_of(self.method).inferences[inference].limit)
+        limit = self.max_iter or method_of(self.method).inferences[inference].limit(self._policy)
         return Options(
             smoothness=self.smoothness,
             n_harmonics=self.n_harmonics,
