@@ -17,9 +17,10 @@ from odvff import (
     Sum,
     Term,
 )
-from odvff.inference import collapsed_bound, fit_collapsed
-from odvff.inference.collapsed.chunked import ChunkedBound
+from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.moving import MovingBound
+from odvff.kernels import covariance
+from odvff.linalg import Dense
 from odvff.rows import MemoryRows
 from odvff.statistics import collect
 
@@ -58,7 +59,9 @@ def test_value_and_gradient():
     terms = every_kind()
     bound = MovingBound(terms, 0.07, lambda: [(X[:77], y[:77], w[:77]), (X[77:], y[77:], w[77:])])
     value, gradient = bound(bound.start)
-    assert np.isclose(value, ChunkedBound(terms, 0.07, X, y, weights=w)(_same(terms, X, y, w))[0], rtol=1e-10)
+    at_once = MovingBound(terms, 0.07, lambda: [(X, y, w)])(bound.start)
+    assert np.isclose(value, at_once.value, rtol=1e-10)
+    assert np.allclose(gradient, at_once.gradient, rtol=1e-6, atol=1e-6 * np.abs(gradient).max())
     plain = MovingBound(terms, 0.07, lambda: [(X, y)])
     assert np.isclose(plain(plain.start)[0], collapsed_bound(terms, 0.07, X, y), rtol=1e-9)
     rng = np.random.default_rng(0)
@@ -67,8 +70,62 @@ def test_value_and_gradient():
         assert np.isclose(gradient @ part, numeric, rtol=1e-5, atol=1e-4)
 
 
-def _same(terms, X, y, w):
-    return ChunkedBound(terms, 0.07, X, y, weights=w).start
+def test_points_for_the_mean_beside_every_kind():
+    """With γ, and rows outside the boxes: the closed form's bound, its derivatives and its posterior."""
+    X, y, _ = rows(120)
+    terms, gamma = every_kind(), rows(3, seed=5, beyond=0.0)[0]
+    bound = MovingBound(terms, 0.07, lambda: [(X[:50], y[:50]), (X[50:], y[50:])], gamma)
+    value, gradient = bound(bound.start)
+    assert np.isclose(value, collapsed_bound(terms, 0.07, X, y, gamma), rtol=1e-6)
+    levels = [2, 5, 8]  # of γ, whose numbers come first: they stay what they are
+    assert (gradient[levels] == 0).all()
+    for part in np.random.default_rng(0).standard_normal((4, len(gradient))):
+        part[levels] = 0
+        numeric = (bound(bound.start + 1e-5 * part)[0] - bound(bound.start - 1e-5 * part)[0]) / 2e-5
+        assert np.isclose(gradient @ part, numeric, rtol=1e-4, atol=1e-3)
+    (q, noise), best = bound.posterior(bound.start), optimal_posterior(terms, 0.07, X, y, gamma)
+    assert np.isclose(noise, 0.07)
+    assert np.allclose(q.mean(X), best.mean(X), atol=1e-5)
+    assert np.allclose(q.variance(X), best.variance(X), atol=1e-6)
+
+
+class Averages(InducingPoints):
+    """Means of f at a point and a little further on: features of one's own that change with the kernel and move."""
+
+    def Kuu(self, kernel):
+        both = self.locations, self.locations + 0.1
+        return Dense(sum(covariance(kernel, a, b) for a in both for b in both) / 4, 1e-10)
+
+    def Kuf(self, kernel, X):
+        return (covariance(kernel, self.locations, X) + covariance(kernel, self.locations + 0.1, X)) / 2
+
+
+def test_moving_features_of_ones_own():
+    """What is differentiated is what they say, not the covariance at their locations."""
+    X, y, _ = rows(80, beyond=0.0)
+    terms = [Term(Matern(2.5, 0.4), Averages(np.linspace(0, 0.9, 5)[:, None]), [0])]
+    bound = MovingBound(Sum(terms), 0.1, lambda: [(X, y)])
+    value, gradient = bound(bound.start)
+    assert np.isclose(value, collapsed_bound(terms, 0.1, X, y), rtol=1e-9)
+    for part in np.eye(len(gradient)):
+        numeric = (bound(bound.start + 1e-5 * part)[0] - bound(bound.start - 1e-5 * part)[0]) / 2e-5
+        assert np.isclose(gradient @ part, numeric, rtol=1e-5, atol=1e-4)
+    assert fit_collapsed(terms, [(X, y)], max_iter=50).bound > value
+
+
+def test_other_starts_and_plateaus():
+    """What says how a bound of fixed features is climbed says it here too."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 1, (100, 1))
+    y = np.sin(20 * X[:, 0]) + 0.1 * rng.standard_normal(100)
+    term, heard = Term(Matern(2.5, 5.0), InducingPoints(np.linspace(0, 1, 12)[:, None]), [0]), []
+    few = fit_collapsed([term], [(X, y)], noise=1.0, max_iter=40, tell=heard.append)
+    more = fit_collapsed([term], [(X, y)], noise=1.0, max_iter=40, n_starts=3, seed=1, tell=heard.append)
+    assert more.bound >= few.bound
+    assert len(more.history) > len(few.history)
+    ended = fit_collapsed([term], [(X, y)], noise=1.0, max_iter=400, plateau=1e3)
+    assert ended.converged
+    assert len(ended.history) == 21
 
 
 def test_one_fit_of_fixed_and_moving_terms_from_a_source_of_rows():

@@ -23,8 +23,8 @@ from odvff import (
     Term,
 )
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
-from odvff.inference.collapsed.chunked import ChunkedBound
-from odvff.inference.collapsed.passes import fit_by_passes
+from odvff.inference.collapsed.fit import Ascent
+from odvff.inference.collapsed.moving import MovingBound, climb_moving
 from odvff.inference.stochastic.checkpoint import load_checkpoint, save_checkpoint
 from odvff.inference.stochastic.trainable import take_terms_apart
 from odvff.inference.stochastic.trainer import Checkpoint, Trainer, minibatches
@@ -67,7 +67,7 @@ def test_sgpr_is_svgp_at_its_optimum(data):
     X, y = data
     points = InducingPoints(np.random.default_rng(1).uniform(0, 1, (8, 2)), jitter=1e-8)
     terms = [Term(Additive((Matern(1.5, 0.3, 0.5), Matern(1.5, 0.5, 0.5))), points)]
-    sgpr = fit_by_passes(ChunkedBound(terms, 0.2, X, y), max_iter=150)
+    sgpr = climb_moving(MovingBound(Sum(terms), 0.2, lambda: [(X, y)]), Ascent(max_iter=150))
 
     def svgp(learning_rate, n_steps):
         settings = {"natural_step": 1.0, "ramp": 1, "learning_rate": learning_rate}

@@ -1,6 +1,6 @@
 """Inducing points: function values at chosen locations, for any kernel."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,13 +47,13 @@ class InducingPoints(Features):
         Z = np.asarray(self.locations)
         low, high = Z.min(axis=0), Z.max(axis=0)
         more = low + (high - low) * _spread(min((factor - 1) * len(Z), 2000), Z.shape[1])
-        return InducingPoints(np.concatenate([Z, more]), self.jitter)
+        return self.moved(np.concatenate([Z, more]))
 
     def positions(self, fine: "InducingPoints") -> np.ndarray:
         return np.arange(len(self.locations))
 
     def moved(self, locations: Any) -> "InducingPoints":
-        return InducingPoints(locations, self.jitter)
+        return replace(self, locations=locations)
 
     def split(self, kernel: Any, columns: tuple[int, ...]) -> list[tuple[Any, tuple[int, ...], Features]]:
         """A kernel that is a sum over columns has an effect for each of them."""

@@ -3,6 +3,7 @@
 from odvff.fitting.points import with_points
 from odvff.fitting.problem import Named, Problem, Start
 from odvff.inference import Fit, fit_collapsed
+from odvff.inference.collapsed.fit import Ascent
 from odvff.statistics import Statistics
 from odvff.statistics.collect import collect_rows
 from odvff.support.progress import Step
@@ -59,13 +60,11 @@ def _statistics(problem: Problem, start: Start) -> Statistics:
 
 def _refined(problem: Problem, fit: Fit) -> tuple[Fit, str]:
     """γ, kernels and noise moved together, from where the two stages ended; and what that brought."""
-    from odvff.inference.collapsed.chunked import ChunkedBound
-    from odvff.inference.collapsed.passes import fit_by_passes
+    from odvff.inference.collapsed.moving import MovingBound, climb_moving
 
-    X, y, weights = problem.rows.everything()
-    bound = ChunkedBound(fit.terms, fit.noise, X, y, gamma=fit.posterior.gamma, weights=weights)
-    max_iter, run = problem.options.max_iter, problem.run
-    refined = fit_by_passes(bound, max_iter=max_iter, progress=problem.note_iteration, tell=run.tell)
+    bound = MovingBound(fit.terms, fit.noise, problem.rows.chunks, fit.posterior.gamma)
+    how = Ascent(max_iter=problem.options.max_iter, progress=problem.note_iteration, tell=problem.run.tell)
+    refined = climb_moving(bound, how)
     gain = refined.bound - fit.bound
     words = f"moving points and hyper-parameters together raised the bound by {max(gain, 0.0):.3g} nats"
     return (refined if gain > 0 else fit), words

@@ -78,7 +78,7 @@ def _whiten(
     y = vector(y, "y", size=len(X))
     C = terms.Kuu().factor()
     psi = C.solve(terms.Kuf(X))
-    remedy = "differentiate Posterior.elbo, or use odvff.inference.collapsed.chunked.ChunkedBound"
+    remedy = "differentiate Posterior.elbo, or use odvff.inference.collapsed.moving.MovingBound"
     untraced("the closed form", psi, y, noise, gamma, instead=remedy)
     residual = residual_variance(terms.variances(X), psi)
     rho, lift = np.zeros((0, len(X))), np.zeros((0, 0))

@@ -59,7 +59,7 @@ class Separable(_OfColumns):
 
     @property
     def total_variance(self) -> Any:
-        return np.prod([k.variance for k in self.factors])
+        return prod(k.variance for k in self.factors)
 
     def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Separable":
         # the first factor has all of the variance

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -46,6 +46,23 @@ class Fit:
         return self.posterior.terms
 
 
+@dataclass(frozen=True)
+class Ascent:
+    """How a bound is climbed: from how many starts, where it ends, and who hears of it."""
+
+    n_starts: int = 1
+    max_iter: int = 200
+    tolerance: float = 1e-11
+    precision: float = 1e-4
+    plateau: float = 0.0
+    seed: int = 0
+    progress: Callable[[int, float], None] | None = None
+    tell: Tell = warn
+
+    def __post_init__(self) -> None:
+        whole(self.n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
+
+
 def fit_collapsed(
     terms: Sum | Iterable[Term],
     statistics: Statistics | RowSource | Iterable[Any],
@@ -53,72 +70,47 @@ def fit_collapsed(
     output: int = 0,
     noise: float | None = None,
     known: bool = False,
-    n_starts: int = 1,
-    max_iter: int = 200,
-    tolerance: float = 1e-11,
-    precision: float = 1e-4,
-    plateau: float = 0.0,
-    seed: int = 0,
-    progress: Callable[[int, float], None] | None = None,
-    tell: Tell = warn,
+    **ascent: Any,
 ) -> Fit:
     """Maximise the collapsed bound over all lengthscales, variances and the noise.
 
     Where all terms have features that are fixed inside a box, their statistics are enough. If some move (inducing
     points), give the rows instead, chunks `(X, y)` or `(X, y, weights)` in a list, or a `RowSource`: they are gone
-    through for every evaluation, from the kernels of the terms and `noise` on, and locations are found too.
+    through for every evaluation, from the kernels of the terms and `noise` on, and locations are found too; JAX
+    compiles and differentiates that.
 
     The statistics must come from `collect` with the same terms. Centre y (`Statistics.standardised`) unless its mean is
     small. The first start is chosen from the data; with `noise`, the kernels of the terms and this noise variance are
-    a choice too, and if they are `known` to be near the optimum, the only one. `n_starts` tries others around it and
-    keeps the best. `tolerance` is the relative change of the bound that ends the fit; it also ends where the gradient
-    calls for a step of less than `precision` standard errors in every parameter, and where the bound has risen by less
-    than `plateau` nats in twenty iterations, as the variances of terms that explain nothing go to zero for ever.
-    Interrupting (Ctrl-C) returns the best found so far. What a person should know of the end is told to `tell`.
-    """
-    terms = Sum.of(terms)
-    if not terms.is_fixed:
-        from odvff.inference.collapsed.moving import fit_moving
+    a choice too, and if they are `known` to be near the optimum, the only one.
 
-        return fit_moving(terms, statistics, noise, output, max_iter=max_iter, progress=progress, tell=tell)
-    if not isinstance(statistics, Statistics):
-        raise InputError("terms whose features are fixed are fitted to statistics; pass `collect(terms, chunks)`.")
-    n_starts = whole(n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
-    _check_statistics(terms, statistics)
-    bound = CollapsedBound(terms, statistics, output)
-    if not np.isfinite(statistics.moments).all():
-        raise InputError("the sums over the rows overflow; scale y (and weights) to numbers near 1 first.")
+    The rest are fields of `Ascent`. `n_starts` tries others around the first, drawn by `seed`, and keeps the best.
+    `max_iter` limits the iterations, `tolerance` is the relative change of the bound that ends the fit; it also ends
+    where the gradient calls for a step of less than `precision` standard errors in every parameter, and where the bound
+    has risen by less than `plateau` nats in twenty iterations, as the variances of terms that explain nothing go to
+    zero for ever. Interrupting (Ctrl-C) returns the best found so far. `progress` is called with the number of every
+    iteration and the bound, and what a person should know of the end is told to `tell`.
+    """
+    terms, how = Sum.of(terms), Ascent(**ascent)
     if known and noise is None:
         raise InputError(
             "known=True says that the kernels of the terms and `noise` are a good start; give `noise` too."
         )
-    scale = scale_of(statistics.mean(output), statistics.variance(output), tell)
-    run = _Run(bound, statistics.weight, plateau, progress)
+    if not terms.is_fixed:
+        from odvff.inference.collapsed.moving import fit_moving
+
+        return fit_moving(terms, statistics, output, noise, how)
+    if not isinstance(statistics, Statistics):
+        raise InputError("terms whose features are fixed are fitted to statistics; pass `collect(terms, chunks)`.")
+    _check_statistics(terms, statistics)
+    bound = CollapsedBound(terms, statistics, output)
+    scale = scale_of(statistics.mean(output), statistics.variance(output), how.tell)
+    limits = np.vstack([kernel_limits(bound.blocks, np.log(VARIANCE) + np.log(scale)), noise_limits(scale)])
+    climb = Climb(bound, how)
     with one_blas_thread():
-        try:
-            start = _start(run, scale, noise, known)
-            rng = np.random.default_rng(seed)
-            starts = [start] + [start + rng.normal(0, 1.5, len(start)) for _ in range(n_starts - 1)]
-            for x in starts:
-                run.optimise(x, _limits(bound, scale), max_iter, tolerance, precision)
-        except KeyboardInterrupt:
-            run.message = "interrupted"
-        if run.best is None:
-            raise KeyboardInterrupt("the fit was interrupted before its first step; there is nothing to return")
-        parameters, best = run.best
+        parameters, best = climb.highest(lambda: _start(climb, scale, noise, known), limits)
         posterior = _posterior(terms, bound, parameters, best)
-    result = Fit(
-        posterior,
-        float(np.exp(parameters[-1])),
-        best.value,
-        tuple(run.history),
-        run.message == "converged",
-        run.message,
-        tuple(float(r) for r in best.residuals / statistics.weight / np.exp(parameters[-1])),
-    )
-    if not result.converged:
-        tell(unfinished_fit(result.message, result.bound))
-    return result
+    variance = float(np.exp(parameters[-1]))
+    return climb.ended(posterior, variance, tuple(float(r) for r in best.residuals / statistics.weight / variance))
 
 
 def scale_of(mean: float, variance: float, tell: Tell) -> float:
@@ -156,67 +148,108 @@ def _quietly(terms: Sum, statistics: Statistics, **options: Any) -> Fit:
     return fit
 
 
-class _Run:
-    """The optimiser's view of the bound, which remembers the best."""
+class Value(Protocol):
+    """A bound and its gradient at some parameters."""
 
-    def __init__(
-        self, bound: CollapsedBound, weight: float, plateau: float, progress: Callable[[int, float], None] | None
-    ):
-        self.bound, self.weight, self.plateau, self.progress = bound, weight, plateau, progress
-        self.best: tuple[Any, Evaluation] | None = None
+    value: float
+    gradient: Any
+
+
+class Bound(Protocol):
+    """A bound as a function of a vector, the weight of its rows, and about how much they tell of each parameter."""
+
+    @property
+    def weight(self) -> float: ...
+
+    def __call__(self, parameters: Any) -> Any: ...
+
+    def information(self, here: Any) -> Any: ...
+
+
+class Climb:
+    """The optimiser's view of a bound, which remembers the best."""
+
+    def __init__(self, bound: Bound, how: Ascent):
+        self.bound, self._how = bound, how
+        self.best: tuple[Any, Any] | None = None
         self.history: list[float] = []
         self.message = "no iteration was made"  # of the start that found the best
 
-    def evaluate(self, parameters: Any) -> Evaluation:
+    def highest(self, first: Callable[[], Any], limits: Any, spread: Any = 1.0) -> tuple[Any, Any]:
+        """The best parameters and what the bound says there, from a first start and others around it."""
+        try:
+            start = first()
+            rng = np.random.default_rng(self._how.seed)
+            around = [start + spread * rng.normal(0, 1.5, len(start)) for _ in range(self._how.n_starts - 1)]
+            for x in (start, *around):
+                self._climb(np.clip(x, limits[:, 0], limits[:, 1]), limits)
+        except KeyboardInterrupt:
+            self.message = "interrupted"
+        if self.best is None:
+            raise KeyboardInterrupt("the fit was interrupted before its first step; there is nothing to return")
+        return self.best
+
+    def ended(self, posterior: Posterior, noise: float, unresolved: tuple[float, ...] = ()) -> Fit:
+        """The fit, with a note if it did not converge."""
+        assert self.best is not None
+        converged, bound = self.message == "converged", float(self.best[1].value)
+        if not converged:
+            self._how.tell(unfinished_fit(self.message, bound))
+        return Fit(posterior, noise, bound, tuple(self.history), converged, self.message, unresolved)
+
+    def evaluate(self, parameters: Any) -> Any:
         if self.best is not None and np.array_equal(parameters, self.best[0]):
             return self.best[1]
-        evaluation = self.bound(parameters)
-        if self.best is None or evaluation.value > self.best[1].value or np.isnan(self.best[1].value):
-            self.best = (parameters.copy(), evaluation)
-        return evaluation
+        found = self.bound(parameters)
+        if self.best is None or found.value > self.best[1].value or np.isnan(self.best[1].value):
+            self.best = (parameters.copy(), found)
+        return found
 
-    def value(self, parameters: Any) -> tuple[float, Any]:
-        evaluation = self.evaluate(parameters)
-        return evaluation.value, evaluation.gradient
+    def _value(self, parameters: Any) -> tuple[float, Any]:
+        found = self.evaluate(parameters)
+        if np.isfinite(found.value) and np.isfinite(found.gradient).all():
+            return found.value, found.gradient
+        assert self.best is not None
+        steep = -1e10 * self.bound.weight
+        return steep, steep * (parameters - self.best[0])  # the line search turns back
 
-    def optimise(self, start: Any, limits: Any, max_iter: int, tolerance: float, precision: float) -> None:
-        first = len(self.history)
-        flat = False
+    def _climb(self, start: Any, limits: Any) -> None:
+        first, how, flat = len(self.history), self._how, False
 
         def callback() -> None:
             nonlocal flat
             assert self.best is not None
-            self.history.append(self.best[1].value)
-            if self.progress is not None:
-                self.progress(len(self.history), self.history[-1])
+            self.history.append(float(self.best[1].value))
+            if how.progress is not None:
+                how.progress(len(self.history), self.history[-1])
             latest = self.history[first:][-LATEST - 1 :]
-            flat = len(latest) > LATEST and latest[-1] - latest[0] < self.plateau
+            flat = len(latest) > LATEST and latest[-1] - latest[0] < how.plateau
             if flat:
                 raise StopIteration
 
         before = -np.inf if self.best is None else self.best[1].value
-        start = np.clip(start, limits[:, 0], limits[:, 1])
         result = maximise(
-            self.value,
+            self._value,
             start,
             limits,
             self.bound.information(self.evaluate(start)),
-            weight=self.weight,
-            max_iter=max_iter,
-            tolerance=tolerance,
-            precision=precision,
+            weight=self.bound.weight,
+            max_iter=how.max_iter,
+            tolerance=how.tolerance,
+            precision=how.precision,
             callback=callback,
         )
         # an abnormal line search at the end means that rounding is all that is left to gain
         ended = flat or result.success or (result.status == 2 and np.abs(result.jac).max() < 1e-3)
         if self.best is None or self.best[1].value > before:
-            limit = f"the limit of {max_iter} iterations" if result.status == 1 else str(result.message)
+            limit = f"the limit of {how.max_iter} iterations" if result.status == 1 else str(result.message)
             self.message = "converged" if ended else limit
 
 
-def _start(run: _Run, scale: float, noise_given: float | None, known: bool) -> Any:
+def _start(climb: Climb, scale: float, noise_given: float | None, known: bool) -> Any:
     """The best of a few: one lengthscale for all, equal shares of the variance, little or much noise; or as given."""
-    blocks = run.bound.blocks
+    bound: Any = climb.bound
+    blocks = bound.blocks
     choices: list[tuple[Any, Any]] = []  # kernels, and variances of noise
     if noise_given is not None:
         given = np.concatenate(blocks.start)
@@ -229,13 +262,14 @@ def _start(run: _Run, scale: float, noise_given: float | None, known: bool) -> A
     candidates = [
         (value, np.append(kernels, np.log(noise)))
         for kernels, noises in choices
-        for noise, value in zip(noises, run.bound.values(kernels, noises), strict=True)
+        for noise, value in zip(noises, bound.values(kernels, noises), strict=True)
     ]
     return max(candidates, key=lambda candidate: candidate[0])[1]
 
 
-def _limits(bound: CollapsedBound, scale: float) -> Any:
-    return np.vstack([kernel_limits(bound.blocks, np.log(VARIANCE) + np.log(scale)), np.log(NOISE) + np.log(scale)])
+def noise_limits(scale: float) -> Any:
+    """The least and the largest logarithm of the noise variance, where y has this variance."""
+    return np.log(NOISE) + np.log(scale)
 
 
 def kernel_limits(blocks: Blocks, log_variance: Any) -> Any:

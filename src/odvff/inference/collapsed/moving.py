@@ -1,249 +1,183 @@
-"""The collapsed bound of terms of which some have features that move with hyper-parameters, such as inducing points.
+"""The collapsed bound where features change with hyper-parameters: exact value and gradient, in bounded memory.
 
-Sums over rows of fixed features are taken once. Of the moving ones, u(x) = k(Z, x), every evaluation goes through the
-rows twice, with the memory of a chunk: first the sums of w u φᵀ, w u uᵀ, w u y and w k(x,x); then the bound's
-derivatives with respect to these are pulled back through each chunk,
+Inducing points, in β or for the mean alone (γ), give columns that depend on what is optimised,
 
-    dL = Σ_rows w (C⁻ᵀ[2Ḡψ + ṽy/σ²])ᵀ du + tr(G_K dK) − Σ w dk(x,x)/2σ²,
+    u(x) = (ψ_M(x), k(γ,x) − ψ(γ)ᵀψ(x)),      ψ = (ψ_F, ψ_M) of fixed and of moving features,
 
-    Ḡ = ∂L/∂Ã = [I − B̃⁻¹ − ṽṽᵀ]/2σ²,    G_K = −½ C⁻ᵀMC⁻¹,
+so their sums over rows are taken again for every evaluation; those of fixed features φ are taken once. Two passes give
+the exact gradient with the memory of a chunk: first
 
-with Ã, B̃, ṽ and M of all features as `bound` has them.
+    Σ w u φᵀ,  Σ w u uᵀ,  Σ w u y,  Σ w k_M(x,x),
+
+then the bound's derivatives with respect to these, pulled back through each chunk. Rows are whitened before they are
+summed: points that nearly fall together cost digits but once. Whatever it is made of is differentiated by JAX.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
-from odvff.errors import InputError
-from odvff.inference.collapsed.blocks import Blocks, Middle
-from odvff.inference.collapsed.bound import inverse_root_of
-from odvff.inference.collapsed.fit import NOISE, VARIANCE, Fit, kernel_limits
-from odvff.inference.collapsed.passes import fit_by_passes
-from odvff.kernels.flat import flat
-from odvff.linalg import BlockFactor
+from odvff.errors import InputError, NumericalError
+from odvff.inference.collapsed.fit import Ascent, Climb, Fit, noise_limits, scale_of
+from odvff.inference.stochastic.grouped import whiten
+from odvff.inference.stochastic.trainable import Recipe, concrete, take_terms_apart
+from odvff.linalg import Dense
 from odvff.posterior import Posterior
 from odvff.statistics import Rows, Statistics, collect
 from odvff.statistics.basis import fill_features, outside
 from odvff.statistics.collect import weighted_rows
-from odvff.support.checks import positive
-from odvff.support.run import Tell
-from odvff.terms import Sum, Term
+from odvff.support.arrays import in_double_precision
+from odvff.support.checks import matrix, positive
+from odvff.support.threads import one_blas_thread
+from odvff.terms import Sum
 
+JITTER = 1e-10
 BLOCK_ROWS = 4096
-WIDEST = 20.0  # of logarithms of a moving kernel's numbers, either way
+WIDEST = 20.0  # of logarithms of a kernel's numbers, either way
 
 
-@dataclass(frozen=True)
-class _Moving:
-    """A term whose features move: what makes its kernel of a vector, and where its numbers and features stand."""
+class Point(NamedTuple):
+    """The bound at some parameters."""
 
-    term: Term
-    make: Any
-    numbers: slice  # of the kernel, among all parameters
-    locations: slice
-    place: slice  # among the features
-
-    def at(self, p: Any) -> Term:
-        Z = p[self.locations].reshape(np.shape(self.term.features.locations))
-        return replace(self.term, kernel=self.make(p[self.numbers]), features=self.term.features.moved(Z))
+    value: float
+    gradient: Any
 
 
 class MovingBound:
-    """The bound as a function of a vector: log hyper-parameters of fixed terms, those of moving ones and their
-    locations, then the log noise variance.
+    """The bound as a function of a flat vector: locations of γ, log noise, kernels, and locations of points in β.
 
     `rows` gives chunks (X, y) or (X, y, weights) as often as it is called.
     """
 
-    def __init__(self, terms: Sum, noise: float, rows: Callable[[], Iterable[tuple[Any, ...]]]):
+    @in_double_precision
+    def __init__(
+        self, terms: Sum, noise: float, rows: Callable[[], Iterable[tuple[Any, ...]]], gamma: Any | None = None
+    ):
         self._original, self._rows = terms, rows
-        fixed = [i for i, term in enumerate(terms) if term.features.is_fixed]
-        self._fixed = Sum(tuple(terms.terms[i] for i in fixed)).canonical if fixed else None
-        self._fixed_at = fixed
-        self._places = (
-            np.concatenate([np.r_[terms.slices[i]] for i in fixed]).astype(int) if fixed else np.zeros(0, int)
+        # fixed terms first, in the basis of statistics
+        self._order = sorted(range(len(terms)), key=lambda i: not terms.terms[i].features.is_fixed)
+        ordered = [terms.terms[i] for i in self._order]
+        n_fixed = sum(term.features.is_fixed for term in terms)
+        self._fixed = Sum(tuple(ordered[:n_fixed])).canonical if n_fixed else None
+        ordered[:n_fixed] = self._fixed or ()
+        self._places = np.concatenate([np.r_[terms.slices[i]] for i in self._order])
+        gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
+        of_terms, recipe = take_terms_apart(Sum(tuple(ordered)))
+        tree = {"terms": of_terms, "noise": jnp.log(positive(noise, "noise")), "gamma": gamma}
+        flat, self._unravel = ravel_pytree(tree)
+        self.start = np.asarray(flat)
+        # other starts are around this one in kernels and noise, and at the same locations
+        still = jax.tree.map(jnp.zeros_like, tree)
+        kernels = jax.tree.map(jnp.ones_like, of_terms["kernels"])
+        self.spread = np.asarray(
+            ravel_pytree(still | {"noise": 1.0, "terms": still["terms"] | {"kernels": kernels}})[0]
         )
-        self._blocks = None if self._fixed is None else Blocks(self._fixed)
-        start = [] if self._blocks is None else list(self._blocks.start)
-        n = sum(len(own) for own in start)
-        self._moving: list[_Moving] = []
-        for i, term in enumerate(terms):
-            if not term.features.is_fixed:
-                if term.features.locations is None:
-                    raise InputError(
-                        f"term {term.name!r} has {type(term.features).__name__}, neither fixed in a box nor points; "
-                        "derive them from FixedFeatures, or train by minibatches."
-                    )
-                numbers, make = flat(term.kernel)
-                Z = np.ravel(np.asarray(term.features.locations))
-                own, after = slice(n, n + len(numbers)), n + len(numbers) + len(Z)
-                self._moving.append(_Moving(term, make, own, slice(own.stop, after), terms.slices[i]))
-                start += [numbers, Z]
-                n = after
-        self.start = np.concatenate([*start, [np.log(positive(noise, "noise"))]])
+        self._model = _Model(recipe, n_fixed, terms.size)
         self._statistics = _fixed_sums(self._fixed, rows)
         self.weight = self._statistics.weight
-        self.mean, self.variance = self._statistics.mean(), self._statistics.variance()
         if not self.weight > 0:
             raise InputError("there is no row with a positive weight to fit to.")
+        self.mean, self.variance = self._statistics.mean(), self._statistics.variance()
+        kept = self._statistics
+        beyond = (kept.outside.X, kept.outside.Y[:, 0], kept.outside.weights)
+        self._data = (kept.gram, kept.projections(), kept.weight, kept.sum_of_squares(), beyond)
 
-    def limits(self, scale: float) -> Any:
-        """As for fixed terms; kernels of moving ones within e^±20 of where they start, and locations anywhere."""
-        limits = np.tile([-np.inf, np.inf], (len(self.start), 1))
-        if self._blocks is not None:
-            own = kernel_limits(self._blocks, np.log(VARIANCE) + np.log(scale))
-            limits[: len(own)] = own
-        for one in self._moving:
-            limits[one.numbers] = self.start[one.numbers, None] + [-WIDEST, WIDEST]
-        limits[-1] = np.log(NOISE) + np.log(scale)
-        return limits
+    @in_double_precision
+    def __call__(self, parameters: Any) -> Point:
+        p = self._unravel(jnp.asarray(parameters))
+        value, (gradient, upstream) = _bound(self._model, p, self._totals(p), self._data)
+        for block in self._blocks():
+            gradient = jax.tree.map(jnp.add, gradient, _pull_back(self._model, p, block, upstream))
+        return Point(float(value), np.asarray(ravel_pytree(gradient)[0]))
 
-    def terms_at(self, p: Any) -> Sum:
-        """The model at these parameters, fixed terms in the basis of statistics."""
-        found: dict[str, Term] = {one.term.name: one.at(p) for one in self._moving}
-        if self._blocks is not None:
-            found |= {term.name: term for term in self._blocks.at(p)}
-        return Sum(tuple(found[name] for name in self._original.names))
+    def information(self, here: Point) -> Any:
+        """No row tells more of any parameter than one of the noise."""
+        if not np.isfinite(here.value):
+            raise NumericalError(
+                "the bound is not finite where it starts; inducing points may fall together (raise their `jitter` to "
+                "1e-6), or y is of a very different scale (standardise it)."
+            )
+        return np.full(len(self.start), self.weight)
 
-    def __call__(self, parameters: Any) -> tuple[float, Any]:
-        """The bound and its gradient."""
-        p, at = parameters, self._at(parameters)
-        s, noise, n = at.terms.slices, at.noise, len(at.v)
-        gradient = np.zeros_like(p)
-        inverse = at.inverse_root.T @ at.inverse_root  # B̃⁻¹
-        if self._blocks is not None:
-            uncertain = np.diagonal(inverse)
-            own = [s[i] for i in self._fixed_at]
-            middles = [Middle(at.inverse_root[r.start :, r], uncertain[r], at.v[r], at.A[r, r], noise) for r in own]
-            n_fixed = self._blocks.places[-1].stop
-            gradient[:n_fixed] = -0.5 * self._blocks.whitened(p).traces(middles)
-            variances = self._blocks.variances
-            gradient[variances] -= 0.5 * self.weight * np.exp(p[variances]) / noise
-        G = (np.eye(n) - inverse - np.outer(at.v, at.v)) / noise  # 2σ²·∂L/∂Ã, over σ²
-        M = inverse - np.eye(n) + np.outer(at.v, at.v) + at.A / noise
-        self._of_moving(p, at, M, gradient)
-        for X, y, w, psi in self._chunks(at.terms, at.C):
-            self._of_chunk(p, at, X, w, G @ psi + np.outer(at.v / noise, y), gradient)
-        self._of_rows_outside(p, at, G, gradient)
-        left_out = at.residual / noise
-        gradient[-1] = 0.5 * (-self.weight + n - np.trace(inverse) + at.fit - at.v @ at.v + left_out)
-        value = -0.5 * (self.weight * np.log(2 * np.pi * noise) + at.log_det + at.fit + left_out)
-        return float(value), gradient
+    @in_double_precision
+    def limits(self, log_noise: Any) -> Any:
+        """The least and the largest: of kernels within e^±20 of where they start, of points anywhere."""
+        start = self._unravel(jnp.asarray(self.start))
+        ends = []
+        for sign, noise in zip((-1, 1), log_noise, strict=True):
+            anywhere = jax.tree.map(lambda x, s=sign: jnp.full_like(x, s * np.inf), start)
+            kernels = jax.tree.map(lambda x, s=sign: x + s * WIDEST, start["terms"]["kernels"])
+            own = {"noise": jnp.asarray(noise), "terms": anywhere["terms"] | {"kernels": kernels}}
+            ends.append(np.asarray(ravel_pytree(anywhere | own)[0]))
+        return np.stack(ends, axis=1)
 
+    @in_double_precision
     def posterior(self, parameters: Any) -> tuple[Posterior, float]:
         """The optimal posterior at these parameters, and its noise."""
-        at = self._at(parameters)
-        pairs = zip(self._original, at.terms, strict=True)
-        # fixed features in the user's own basis: their whitened coordinates are the same
-        terms = [replace(o, kernel=t.kernel, columns=t.columns) if o.features.is_fixed else t for o, t in pairs]
-        return Posterior(terms, at.v, at.inverse_root.T), at.noise
+        p = self._unravel(jnp.asarray(parameters))
+        at = self._model.at(p)
+        G, g, _ = (np.asarray(part) for part in at.joined(self._totals(p), self._data))
+        n, noise = len(self._places), float(at.noise)
+        solution = np.asarray(at.solve(G, g))
+        mean, B = np.empty(n), np.empty((n, n))
+        mean[self._places] = solution[:n]
+        B[np.ix_(self._places, self._places)] = np.eye(n) + G[:n, :n] / noise
+        root = np.triu(np.linalg.inv(np.linalg.cholesky(B)).T)
+        # on the user's own features: their whitened coordinates are those of the statistics
+        found = dict(zip(self._order, concrete(at.terms.terms), strict=True))
+        terms = [
+            replace(t, kernel=found[i].kernel, columns=found[i].columns)
+            if t.features.is_fixed
+            else replace(found[i], name=t.name)
+            for i, t in enumerate(self._original)
+        ]
+        return Posterior(terms, mean, root, at.gamma, None if at.gamma is None else solution[n:]), noise
 
-    def _at(self, p: Any) -> "_At":
-        """The sums in whitened coordinates, and what follows from them."""
-        terms, noise = self.terms_at(p), float(np.exp(p[-1]))
-        n, C = terms.size, terms.Kuu().factor()
-        A, b, prior = np.zeros((n, n)), np.zeros(n), 0.0
-        if self._fixed is not None and self._blocks is not None:
-            own = BlockFactor(tuple(C.blocks[i] for i in self._fixed_at))
-            A[np.ix_(self._places, self._places)] = own.solve(own.solve(self._statistics.gram).T)
-            b[self._places] = own.solve(self._statistics.projections())
-            prior += self.weight * np.exp(p[self._blocks.variances]).sum()
-        moving = np.concatenate([np.r_[one.place] for one in self._moving])
-        # rows are whitened before they are summed: points that nearly fall together cost digits but once
-        for X, y, w, psi in self._chunks(terms, C):
-            own_rows = psi[moving] * w
-            A[moving] += own_rows @ psi.T
-            b[moving] += own_rows @ y
-            prior += sum(w @ one.at(p).variances(X) for one in self._moving)
-        A[np.ix_(self._places, moving)] = A[np.ix_(moving, self._places)].T
-        kept = self._statistics.outside
-        if len(kept):
-            psi = C.solve(terms.Kuf(kept.X))
-            A += (psi * kept.weights) @ psi.T
-            b += psi @ (kept.weights * kept.Y[:, 0])
-            prior += sum(kept.weights @ one.at(p).variances(kept.X) for one in self._moving)
-        A = 0.5 * (A + A.T)
-        root, log_det = inverse_root_of(A, noise)
-        v = root.T @ (root @ b) / noise
-        fit = (self._statistics.sum_of_squares() - b @ v) / noise
-        return _At(terms, noise, C, A, root, log_det, v, float(fit), float(prior - np.trace(A)))
+    def _totals(self, p: Any) -> Any:
+        return jax.tree.map(lambda *parts: sum(parts), *(_sums(self._model, p, block) for block in self._blocks()))
 
-    def _chunks(self, terms: Sum, C: BlockFactor) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Rows inside the boxes, a few thousand at a time, with ψ of all terms."""
+    def _blocks(self) -> Iterator[tuple[Any, ...]]:
+        """X, φ, y and w of rows inside the boxes, in few shapes: a block is filled up with rows of no weight."""
         for X, y, w in weighted_rows(self._rows()):
-            for start in range(0, len(X), BLOCK_ROWS):
-                part = slice(start, start + BLOCK_ROWS)
-                x, own_y, own_w = X[part], y[part], w[part]
-                if self._fixed is not None and (out := outside(self._fixed, x)).any():
-                    x, own_y, own_w = x[~out], own_y[~out], own_w[~out]
-                phi = np.empty((terms.size, len(x)))
-                if self._fixed is not None and len(x):
-                    own = np.empty((self._fixed.size, len(x)))
-                    fill_features(self._fixed, x, own)
-                    phi[self._places] = own
-                for one in self._moving:
-                    phi[one.place] = terms.terms[self._original.names.index(one.term.name)].Kuf(x)
-                yield x, own_y, own_w, C.solve(phi)
-
-    def _of_moving(self, p: Any, at: "_At", M: Any, gradient: Any) -> None:
-        """tr(G_K dK) of every moving term."""
-        from odvff.kernels.pull_back import of_points
-
-        for one, i in ((one, self._original.names.index(one.term.name)) for one in self._moving):
-            C, own = at.C.blocks[i], at.terms.terms[i]
-            upstream = -0.5 * C.solve_transpose(C.solve_transpose(M[one.place, one.place]).T)
-            upstream[np.diag_indices_from(upstream)] *= 1 + C.jitter  # which is relative to the diagonal
-            Z = np.asarray(own.features.locations)
-            of_kernel, of_Z = of_points(one.make, p[one.numbers], Z, upstream)
-            gradient[one.numbers] += of_kernel
-            gradient[one.locations] += of_Z.ravel()
-
-    def _of_chunk(self, p: Any, at: "_At", X: Any, w: Any, of_psi: Any, gradient: Any) -> None:
-        """What the moving features of a chunk, and their variances, add; `of_psi` is ∂L/∂ψ of a row of weight 1."""
-        from odvff.kernels.pull_back import of_rows, of_variances
-
-        if not len(X):
-            return
-        for one in self._moving:
-            own = one.at(p)
-            x, Z = own.select(X), np.asarray(own.features.locations)
-            C = at.C.blocks[self._original.names.index(one.term.name)]
-            upstream = w * C.solve_transpose(of_psi[one.place])
-            of_kernel, of_Z = of_rows(one.make, p[one.numbers], Z, x, upstream)
-            gradient[one.numbers] += of_kernel + of_variances(one.make, p[one.numbers], x, -w / (2 * at.noise))
-            gradient[one.locations] += of_Z.ravel()
-
-    def _of_rows_outside(self, p: Any, at: "_At", G: Any, gradient: Any) -> None:
-        """Rows outside a box, where fixed features depend on lengthscales too."""
-        kept, terms = self._statistics.outside, at.terms
-        if not len(kept):
-            return
-        of_psi = G @ at.C.solve(terms.Kuf(kept.X)) + np.outer(at.v / at.noise, kept.Y[:, 0])
-        self._of_chunk(p, at, kept.X, kept.weights, of_psi, gradient)
-        upstream = kept.weights * at.C.solve_transpose(of_psi)
-        assert self._blocks is not None
-        for i, own in zip(self._fixed_at, self._blocks.places, strict=True):
-            term, features = terms.terms[i], terms.terms[i].features
-            rates = features.Kuf_rates(term.kernel, term.select(kept.X))  # type: ignore[attr-defined]
-            gradient[own.start : own.stop - 1] += [np.sum(upstream[terms.slices[i]] * rate) for rate in rates]
+            inside = slice(None) if self._fixed is None else ~outside(self._fixed, X)
+            X, y, w = X[inside], y[inside], w[inside]
+            size = min(BLOCK_ROWS, 1 << max(len(X) - 1, 0).bit_length())
+            for start in range(0, len(X), size):
+                x, *rest = (part[start : start + size] for part in (X, y, w))
+                missing = size - len(x)
+                x = np.concatenate([x, np.repeat(x[:1], missing, axis=0)])
+                phi = np.empty((0 if self._fixed is None else self._fixed.size, size))
+                if self._fixed is not None:
+                    fill_features(self._fixed, x, phi)
+                yield jnp.asarray(x), jnp.asarray(phi), *(jnp.pad(part, (0, missing)) for part in rest)
 
 
-@dataclass(frozen=True)
-class _At:
-    """The bound at some parameters."""
+def fit_moving(terms: Sum, rows: Any, output: int, noise: float | None, how: Ascent) -> Fit:
+    """Maximise the bound over hyper-parameters and locations, from those of the terms on."""
+    if isinstance(rows, Statistics) or output:
+        raise InputError(
+            "terms whose features move with hyper-parameters are fitted to rows, one output at a time: pass chunks "
+            "(X, y) in a list, or a RowSource, in place of statistics."
+        )
+    chunks = rows.chunks if hasattr(rows, "chunks") else list(rows).__iter__
+    if noise is None:
+        noise = 0.1 * max(_fixed_sums(None, chunks).variance(), 1e-300)
+    return climb_moving(MovingBound(terms, noise, chunks), how)
 
-    terms: Sum
-    noise: float
-    C: Any
-    A: Any  # Ã
-    inverse_root: Any  # L⁻¹ with L Lᵀ = B̃
-    log_det: float
-    v: Any  # ṽ
-    fit: float  # (yᵀWy − b̃ᵀṽ)/σ²
-    residual: float  # Σ w k(x,x) − tr Ã
+
+def climb_moving(bound: MovingBound, how: Ascent) -> Fit:
+    """The fit from where a bound starts; never below that."""
+    limits = bound.limits(noise_limits(scale_of(bound.mean, bound.variance, how.tell)))
+    climb = Climb(bound, how)
+    with one_blas_thread():
+        parameters, _ = climb.highest(lambda: bound.start, limits, bound.spread)
+    return climb.ended(*bound.posterior(parameters))
 
 
 def _fixed_sums(fixed: Sum | None, rows: Callable[[], Iterable[tuple[Any, ...]]]) -> Statistics:
@@ -257,23 +191,105 @@ def _fixed_sums(fixed: Sum | None, rows: Callable[[], Iterable[tuple[Any, ...]]]
     return Statistics(moments, 0, n_rows, Rows(np.zeros((0, width)), np.zeros((0, 1)), np.zeros(0)))
 
 
-def fit_moving(
-    terms: Sum,
-    rows: Any,
-    noise: float | None,
-    output: int,
-    *,
-    max_iter: int,
-    progress: Callable[[int, float], None] | None,
-    tell: Tell,
-) -> Fit:
-    """Maximise the bound over hyper-parameters and locations, from those of the terms on."""
-    if isinstance(rows, Statistics) or output:
-        raise InputError(
-            "terms whose features move with hyper-parameters are fitted to rows, one output at a time: pass chunks "
-            "(X, y) in a list, or a RowSource, in place of statistics."
-        )
-    chunks = rows.chunks if hasattr(rows, "chunks") else list(rows).__iter__
-    if noise is None:
-        noise = 0.1 * max(_fixed_sums(None, chunks).variance(), 1e-300)
-    return fit_by_passes(MovingBound(terms, noise, chunks), max_iter=max_iter, progress=progress, tell=tell)
+@dataclass(frozen=True)
+class _Model:
+    """What is compiled: the model without its numbers."""
+
+    terms: Recipe
+    n_fixed: int  # terms, the first ones
+    size: int  # |β|
+
+    def at(self, p: Any) -> "_At":
+        terms = self.terms(p["terms"])
+        first, rest = terms.terms[: self.n_fixed], terms.terms[self.n_fixed :]
+        fixed, moving = (Sum(some) if some else None for some in (first, rest))
+        return _At(terms, fixed, moving, jnp.exp(p["noise"]), p["gamma"], self.size)
+
+
+@dataclass(frozen=True)
+class _At:
+    """The model at some parameters."""
+
+    terms: Sum
+    fixed: Sum | None
+    moving: Sum | None
+    noise: Any
+    gamma: Any
+    size: int
+
+    def whitened(self, phi: Any) -> Any:
+        """C⁻¹φ of fixed features."""
+        return phi if self.fixed is None else self.fixed.Kuu().factor().solve(phi)
+
+    def columns(self, X: Any, phi: Any) -> Any:
+        """u(x), (·, N)."""
+        if self.gamma is None:
+            return self._moving_at(X)
+        n = X.shape[0]
+        psi = self._moving_at(jnp.concatenate([X, self.gamma]))  # in one go: half as much to compile
+        fixed = self.whitened(self._fixed_at(self.gamma)).T @ self.whitened(phi)
+        residual = self.terms.covariance(self.gamma, X) - fixed - psi[:, n:].T @ psi[:, :n]
+        return jnp.concatenate([psi[:, :n], residual])
+
+    def sums(self, X: Any, phi: Any, y: Any, w: Any) -> Any:
+        """Σ w u φᵀ, Σ w u uᵀ, Σ w u y and Σ w k_M(x,x) of a block."""
+        u = self.columns(X, phi)
+        return (u * w) @ phi.T, (u * w) @ u.T, u @ (w * y), w @ self._variances(X)
+
+    def joined(self, sums: Any, data: Any) -> tuple[Any, Any, Any]:
+        """Σ w z zᵀ, Σ w z y and Σ w k(x,x) for z = (ψ_F, u) of all rows, those outside the boxes included."""
+        (u_phi, u_u, u_y, moving), (gram, projections, weight, _, beyond) = sums, data
+        cross = self.whitened(u_phi.T)
+        G = jnp.block([[self.whitened(self.whitened(gram).T), cross], [cross.T, u_u]])
+        g = jnp.concatenate([self.whitened(projections), u_y])
+        kappa = moving + weight * sum(t.kernel.total_variance for t in self.fixed or ())
+        X, y, w = beyond
+        if len(X) == 0:
+            return G, g, kappa
+        phi = self._fixed_at(X)
+        z = jnp.concatenate([self.whitened(phi), self.columns(X, phi)])
+        return G + (z * w) @ z.T, g + z @ (w * y), kappa + w @ self._variances(X)
+
+    def bound(self, sums: Any, data: Any) -> Any:
+        """−½[N log 2πσ² + log|I + G_ββ/σ²| + (yᵀWy − gᵀ(m, a_γ))/σ² + (Σ w k(x,x) − tr G_ββ)/σ²]."""
+        (G, g, kappa), weight, squares = self.joined(sums, data), data[2], data[3]
+        of_beta = G[: self.size, : self.size]
+        lower = jnp.linalg.cholesky(jnp.eye(self.size) + of_beta / self.noise)
+        log_det = 2 * jnp.sum(jnp.log(jnp.diagonal(lower)))
+        left = squares - g @ self.solve(G, g) + kappa - jnp.trace(of_beta)
+        return -0.5 * (weight * jnp.log(2 * jnp.pi * self.noise) + log_det + left / self.noise)
+
+    def solve(self, G: Any, g: Any) -> Any:
+        """(G + σ² blockdiag(I, K̃))⁻¹ g: m and a_γ. The jitter on K̃ makes the bound lower, never higher."""
+        penalty = jnp.eye(self.size)
+        if self.gamma is not None:
+            residual = self.columns(self.gamma, self._fixed_at(self.gamma))[-len(self.gamma) :]
+            jitter = JITTER * jnp.diag(self.terms.variances(self.gamma))
+            penalty = jax.scipy.linalg.block_diag(penalty, residual + jitter)
+        return Dense(G / self.noise + penalty, jitter=0.0).solve(g / self.noise)
+
+    def _fixed_at(self, X: Any) -> Any:
+        return jnp.zeros((0, len(X))) if self.fixed is None else self.fixed.Kuf(X)
+
+    def _moving_at(self, X: Any) -> Any:
+        return jnp.zeros((0, len(X))) if self.moving is None else whiten(self.moving, X)
+
+    def _variances(self, X: Any) -> Any:
+        return jnp.zeros(len(X)) if self.moving is None else self.moving.variances(X)
+
+
+@partial(jax.jit, static_argnums=0)
+def _sums(model: _Model, p: Any, block: Any) -> Any:
+    return model.at(p).sums(*block)
+
+
+@partial(jax.jit, static_argnums=0)
+def _bound(model: _Model, p: Any, sums: Any, data: Any) -> Any:
+    """The bound, and its derivatives with respect to the parameters and the sums."""
+    return jax.value_and_grad(lambda p, sums: model.at(p).bound(sums, data), argnums=(0, 1))(p, sums)
+
+
+@partial(jax.jit, static_argnums=0)
+def _pull_back(model: _Model, p: Any, block: Any, upstream: Any) -> Any:
+    _, back = jax.vjp(lambda p: model.at(p).sums(*block), p)
+    return back(upstream)[0]
