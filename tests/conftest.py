@@ -25,7 +25,7 @@ MAPS, MOST_MAPS = Path("/proc/self/maps"), 20_000
 
 @pytest.fixture(autouse=True, scope="module")
 def few_compiled_programs():
-    """Of 65,530 pieces of memory that a process may have, JAX takes some for each program: with none left it crashes."""
+    """A process may have 65,530 pieces of memory, and JAX takes some for each program: with none left it crashes."""
     yield
     if "jax" in sys.modules and MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
         sys.modules["jax"].clear_caches()
