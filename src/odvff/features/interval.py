@@ -8,7 +8,6 @@ By the reproducing property Cov(β_i, f(x)) = φ_i(x) for x in [a, b], with no h
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any, Self
@@ -17,6 +16,7 @@ import numpy as np
 
 from odvff.errors import InputError, KernelError
 from odvff.features.base import Columns, FixedFeatures
+from odvff.features.cells import evaluate
 from odvff.kernels import Matern, matern, one_column
 from odvff.kernels.matern_shape import VANISHED
 from odvff.support.arrays import Array, is_traced, namespace
@@ -120,14 +120,14 @@ class Curve:
 
     interval: tuple[float, float]
     kernel: Matern
-    inside: Callable[[Any], Any]  # of t ∈ [0, 1]
+    tables: Any  # of `taylor` for t ∈ [0, 1]
     left: Any  # what `tail_weights` are multiplied with
     right: Any
 
     def __call__(self, x: Any) -> Any:
         (a, b), length = self.interval, self.interval[1] - self.interval[0]
         nearest = np.clip(x, a, b)
-        value = self.inside((nearest - a) / length)
+        value = evaluate(self.tables, (nearest - a) / length, np.empty((1, len(x))))[0]
         out = np.flatnonzero(x != nearest)
         if len(out):
             r = np.minimum(np.abs(x[out] - nearest[out]), VANISHED / self.kernel.rate)

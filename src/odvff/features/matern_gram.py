@@ -31,12 +31,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from odvff.errors import FactorizationError
 from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
-from odvff.support.arrays import Array, concatenate, is_traced, namespace
-
-LONGEST = 1e30
-"""Bounds on μ = λL, beyond which μ⁶ leaves float64."""
+from odvff.support.arrays import Array, concatenate, namespace
 
 STEP = 1e-100  # of a complex step: its square is zero
 
@@ -66,30 +62,13 @@ class Parts:
     V: Array  # boundary states of the remainders times P^{½}, (q, s)
 
 
-def gram(n_harmonics: int, order: int, mu: Array, variance: Array, completion: bool) -> Covariance:
-    """⟨φ_i, φ_j⟩ as a structured operator for φ = [1, cos, sin, t^k]."""
-    if not is_traced(mu) and not 1 / LONGEST < mu < LONGEST:
-        raise FactorizationError(
-            f"the lengthscale is {np.sqrt(2 * order - 1) / mu:.3g} times the interval, and its powers would over- or "
-            "underflow; no jitter was tried, as none would help. Likely causes: (a) an optimiser without bounds: keep "
-            "the lengthscale between 1e-6 and 1e6 of the interval; (b) an interval in other units than the column.",
-            condition=np.inf,
-        )
-    degree = order if completion else 0
-    p = parts(n_harmonics, order, mu, degree)
-    sigma = namespace(mu, variance).sqrt(variance)
+def gram(p: Parts, variance: Array, N: Array, eliminate: Array) -> Covariance:
+    """⟨φ_i, φ_j⟩ as a structured operator; N makes 1 and what completes the harmonics, if anything does."""
+    sigma = namespace(p.t, variance).sqrt(variance)
     core = DiagonalPlusLowRank(p.diagonal / variance, p.U / sigma)
-    if not completion:
-        return DiagonalPlusLowRank(concatenate([(p.t[0, :1] / sigma) ** 2, core.d]), concatenate([p.V / sigma, core.U]))
-    return Bordered(
-        core,
-        c=p.c,
-        t=p.t / sigma,
-        V=p.V / sigma,
-        N=MONOMIALS_IN_BERNOULLI[: order + 1, : order + 1],
-        eliminate=BERNOULLI_COEFFICIENTS[: order + 1, : order + 1],
-        lead=1,
-    )
+    if len(N) > 1:
+        return Bordered(core, p.c, p.t / sigma, p.V / sigma, N, eliminate, lead=1)
+    return DiagonalPlusLowRank(concatenate([(p.t[0, :1] / sigma) ** 2, core.d]), concatenate([p.V / sigma, core.U]))
 
 
 def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
