@@ -6,7 +6,7 @@ from hypothesis import given
 
 from odvff import Fourier, Matern
 from odvff.features.fourier import harmonics
-from odvff.features.remainders import norms
+from odvff.features.matern_gram import norms
 from odvff.statistics.by_nufft import remainders
 from tests.features.test_fourier import problems
 

@@ -43,9 +43,13 @@ class Features(ABC):
     """Inducing features β of a process f: Cov(β, β) and Cov(β, f(x))."""
 
     is_fixed: ClassVar[bool] = False
-    is_pair: ClassVar[bool] = False  # products of those of two columns, whose joint effect is told apart from theirs
     locations: Any = None  # of points that training may move; None if there are none
     factors: tuple[Any, ...] = ()  # of a product: the features of each column
+
+    @property
+    def is_pair(self) -> bool:
+        """Are these products of those of two columns, whose joint effect is told apart from theirs?"""
+        return len(self.factors) == 2
 
     @property
     @abstractmethod
@@ -186,8 +190,13 @@ class FixedFeatures(Features):
         """φ(x) for rows inside the box, (|β|, N)."""
         X = matrix(X, "X", n_columns=len(self.boxes))
         for box, x in zip(self.boxes, X.T, strict=True):
-            if box is not None:
-                check_inside(x, *box)
+            beyond = np.zeros(len(X), dtype=bool) if box is None else (x < box[0]) | (x > box[1])
+            if beyond.any():
+                i = int(np.argmax(beyond))
+                raise InputError(
+                    f"X has {x[i]} in row {i}, outside the interval {box}, where features depend on the kernel; "
+                    "use Kuf(kernel, X) there."
+                )
         out = np.empty((self.size, len(X)))
         self.fill(X, out)
         return out
@@ -296,17 +305,6 @@ def check_features(value: Any) -> None:
         raise KernelError(
             "features must be an instance of a class of odvff.features, or of your own that is derived from one of "
             f"them, got {value!r}."
-        )
-
-
-def check_inside(x: Array, a: float, b: float) -> None:
-    """Raise if a row lies outside the box."""
-    out = (x < a) | (x > b)
-    if out.any():
-        i = int(np.argmax(out))
-        raise InputError(
-            f"X has {x[i]} in row {i}, outside the interval ({a}, {b}), where features depend on the kernel; "
-            "use Kuf(kernel, X) there."
         )
 
 

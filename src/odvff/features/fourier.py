@@ -8,9 +8,9 @@ the monomials being the completion: without them the span holds periodic functio
 box (`interval` says what it is outside), and Cov(β_i, β_j) = ⟨φ_i, φ_j⟩, which `odvff.features.matern_gram` computes.
 
 Monomials are nearly sums of many harmonics, so sums over rows of their products lose digits that no later algebra
-brings back. Statistics are taken in a better basis of the same span, which `odvff.features.remainders` describes: with
-remainders in place of t^k the Gram matrix of rows that are spread evenly over the box is nearly diagonal. Its factor
-eliminates to the same functions, so whitened features are equal in either basis.
+brings back. Statistics are taken in a better basis of the same span: with the remainders R̂_k of `matern_gram` in place
+of t^k the Gram matrix of rows that are spread evenly over the box is nearly diagonal. Its factor eliminates to the same
+functions, so whitened features are equal in either basis.
 """
 
 from collections.abc import Hashable, Sequence
@@ -28,12 +28,15 @@ from odvff.features.matern_gram import (
     BERNOULLI_COEFFICIENTS,
     MONOMIALS_IN_BERNOULLI,
     Parts,
+    coefficients,
     gram,
+    harmonic_form,
     harmonic_states,
     monomial_states,
+    norms,
     parts,
+    scaled_coefficients,
 )
-from odvff.features.remainders import coefficients, harmonic_form, norms, scaled_coefficients
 from odvff.features.whitening import columns_at
 from odvff.kernels import Matern
 from odvff.linalg import Covariance
@@ -246,13 +249,12 @@ class OrthogonalFourier(Fourier):
 
         n'_k R̂'_k = n_k R̂_k + Σ_{f<|m|≤F} (−k!/(iθ_m)^k) e^{iθ_m t}.
         """
-        if not isinstance(fewer, OrthogonalFourier) or self.with_resolution(fewer.n_harmonics) != fewer:
-            raise InputError(f"{self!r} do not contain {fewer!r}.")
-        F, f, s = self.n_harmonics, fewer.n_harmonics, self.n_completing
+        F, s = self.n_harmonics, self.n_completing
+        f = getattr(fewer, "n_harmonics", F)
+        if f == F or self.with_resolution(f) != fewer:
+            return super().coarsening(fewer)
         if f > F:
             raise InputError(f"statistics with {F} harmonics say nothing of {f}; collect them with as many.")
-        if f == F:
-            return None
         T = np.zeros((fewer.size, self.size))
         few = np.arange(f)
         T[0, 0] = 1.0

@@ -8,6 +8,7 @@ for matrices A_e that hold no hyper-parameter: they are made once, and ∂/∂lo
 """
 
 from abc import abstractmethod
+from collections import defaultdict
 from functools import lru_cache
 from math import comb
 from typing import Any
@@ -51,16 +52,12 @@ def _by_powers(features: Functions, order: int) -> dict[int, Any]:
     nodes, weights = np.polynomial.legendre.leggauss(4 * features.size + 64)
     D = features.derivatives((nodes + 1) / 2, order)
     state = features.states(order)[0].T
-    total: dict[int, Any] = {}
-
-    def add(power: int, A: Any) -> None:
-        total[power] = total.get(power, 0.0) + A
-
+    total: dict[int, Any] = defaultdict(float)
     for i in range(order + 1):
         for j in range(order + 1):
             # ρ = 1/(κ_s μ^{2s−1}), and (μ+∂)^s = Σ_i C(s,i) μ^{s−i} ∂^i
             weight = comb(order, i) * comb(order, j) / NOISE_DENSITY[order]
-            add(1 - i - j, weight * (D[i] * (weights / 2)) @ D[j].T)
+            total[1 - i - j] += weight * (D[i] * (weights / 2)) @ D[j].T
             if i < order and j < order:
-                add(-i - j, STATE_PRECISION[order][i, j] * np.outer(state[i], state[j]))
+                total[-i - j] += STATE_PRECISION[order][i, j] * np.outer(state[i], state[j])
     return total

@@ -93,13 +93,11 @@ class IntervalFeatures(FixedFeatures):
     def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
         """∂/∂log ℓ = −λ ∂/∂λ. By a telescoping sum, ∂w_j/∂λ = −r e^{−λr} (r^j/j!) (λr)^{p−j}/(p−j)!; 0 inside."""
         k, x = self.kernel_of(kernel), self._column(kernel, X)
-        a, b = self.interval
-        r = np.minimum(np.where(x < a, a - x, np.where(x > b, x - b, 0.0)), VANISHED / k.rate)
+        r = np.minimum(np.abs(x - np.clip(x, *self.interval)), VANISHED / k.rate)
         z, p = k.rate * r, k.order - 1
         rows = [(r / self.length) ** j / factorial(j) * z ** (p - j) / factorial(p - j) for j in range(k.order)]
-        weights = -r * np.exp(-z) * np.stack(rows)
-        left, right = (edge @ weights for edge in self.edges(k.order))
-        return [-k.rate * np.where(x < a, left, np.where(x > b, right, 0.0))]
+        left, right = (edge @ (z * np.exp(-z) * np.stack(rows)) for edge in self.edges(k.order))
+        return [np.where(x < self.interval[0], left, right)]
 
     def log_rates(self, kernel: Any) -> tuple[float, ...]:
         return (np.sqrt(2 * kernel.smoothness),)
@@ -151,14 +149,10 @@ def tail_weights(r: Array, k: Matern, length: float) -> Array:
 
     Expanding (λ+∂)^k: w_j = e^{−λr} (r^j/j!) Σ_{i≤p−j} (λr)^i/i!, and d/dx = (1/L) d/dt.
     """
-    xp = namespace(r, k.lengthscale)
-    z = k.rate * r
-    decay = xp.exp(-z)
-    rows = []
-    for j in range(k.order):
-        series = sum(z**i / factorial(i) for i in range(k.order - j))
-        rows.append(decay * (r / length) ** j / factorial(j) * series)
-    return xp.stack(rows)
+    xp, z = namespace(r, k.lengthscale), k.rate * r
+    terms = [z**i / factorial(i) for i in range(k.order)]
+    rows = [(r / length) ** j / factorial(j) * sum(terms[: k.order - j]) for j in range(k.order)]
+    return xp.exp(-z) * xp.stack(rows)
 
 
 def checked_interval(interval: Any) -> tuple[float, float]:

@@ -38,10 +38,6 @@ class Kronecker(FixedFeatures):
         object.__setattr__(self, "factors", factors)
 
     @property
-    def is_pair(self) -> bool:  # type: ignore[override]
-        return len(self.factors) == 2
-
-    @property
     def size(self) -> int:
         return prod(f.size for f in self.factors)
 

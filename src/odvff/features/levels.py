@@ -68,9 +68,6 @@ class Levels(FixedFeatures):
         X = matrix(X, "X")
         return self._one_hot(X[:, [one_column(kernel, X.shape[1])]])
 
-    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
-        return []
-
     def read(self, kernel: Any, columns: Columns) -> tuple[Categorical, Columns]:
         return categorical(kernel), columns
 
