@@ -150,9 +150,8 @@ def tail_weights(r: Array, k: Matern, length: float) -> Array:
     Expanding (λ+∂)^k: w_j = e^{−λr} (r^j/j!) Σ_{i≤p−j} (λr)^i/i!, and d/dx = (1/L) d/dt.
     """
     xp, z = namespace(r, k.lengthscale), k.rate * r
-    terms = [z**i / factorial(i) for i in range(k.order)]
-    rows = [(r / length) ** j / factorial(j) * sum(terms[: k.order - j]) for j in range(k.order)]
-    return xp.exp(-z) * xp.stack(rows)
+    decay, terms = xp.exp(-z), [z**i / factorial(i) for i in range(k.order)]
+    return xp.stack([decay * (r / length) ** j / factorial(j) * sum(terms[: k.order - j]) for j in range(k.order)])
 
 
 def checked_interval(interval: Any) -> tuple[float, float]:

@@ -218,9 +218,9 @@ def _rest(s: int) -> np.ndarray:
 @lru_cache(maxsize=1024)
 def scaled_coefficients(n_harmonics: int, order: int) -> Any:
     """Coefficients of R̂_1 … R̂_order on the F cosines and the F sines, of shape (order, 2F)."""
-    theta, k = 2 * np.pi * np.arange(1, n_harmonics + 1), np.arange(1, order + 1)[:, None]
-    c = scipy.special.factorial(k) / (1j * theta) ** k / norms(n_harmonics, order)[:, None]
-    return np.concatenate([2 * c.real, -2 * c.imag], axis=1)
+    theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
+    c = np.array([factorial(k) / (1j * theta) ** k for k in range(1, order + 1)]).reshape(order, n_harmonics)
+    return np.concatenate([2 * c.real, -2 * c.imag], axis=1) / norms(n_harmonics, order)[:, None]
 
 
 def harmonic_form(n_harmonics: int, order: int) -> tuple[Any, Any, Any]:
