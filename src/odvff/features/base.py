@@ -69,8 +69,6 @@ class Features(ABC):
         """Features with equal keys are filled and whitened in one call; None is never grouped."""
         return None
 
-    # what people read
-
     def words(self) -> str:
         """A short description for summaries, such as "12 harmonics"."""
         return type(self).__name__
@@ -96,13 +94,9 @@ class Features(ABC):
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         return cls(**{name: _frozen(words[name]) for name in names})
 
-    # effects
-
     def split(self, kernel: Any, columns: tuple[int, ...]) -> list[tuple[Any, tuple[int, ...], "Features"]]:
         """The parts that each have their own effect: kernel, columns and features."""
         return [(kernel, columns, self)]
-
-    # sampled functions
 
     def refined(self, factor: int) -> Self:
         """About `factor` times as many features, these among them."""
@@ -114,8 +108,6 @@ class Features(ABC):
     def positions(self, fine: Self) -> Any:
         """Positions of these features within `fine`."""
         raise InputError(f"{type(self).__name__} cannot be refined, so they stand among no others.")
-
-    # training
 
     def moved(self, locations: Any) -> Self:
         """The same at other locations."""
@@ -174,8 +166,6 @@ class FixedFeatures(Features):
     """Features φ that take no hyper-parameter inside a box: Cov(β, f(x)) = φ(x) there."""
 
     is_fixed = True
-
-    # inside the box
 
     @property
     @abstractmethod
@@ -246,8 +236,6 @@ class FixedFeatures(Features):
             return np.array([[np.trace(M @ (C @ rate @ C.T)) for rate in f.Kuu_rates(k)] for (f, k), C, M in each])
 
         return WhitenedGroup(inverses, traces)
-
-    # features with equal keys are processed together
 
     def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
         """`fill` of like features, each from its columns of X, into an array of shape (features, |β|, N)."""

@@ -28,9 +28,10 @@ from odvff.features.matern_gram import (
     BERNOULLI_COEFFICIENTS,
     MONOMIALS_IN_BERNOULLI,
     Parts,
-    coefficients,
+    added,
     gram,
     harmonic_form,
+    harmonic_rows,
     harmonic_states,
     monomial_states,
     norms,
@@ -218,7 +219,7 @@ class OrthogonalFourier(Fourier):
 
     def parts(self, order: int, mu: Any) -> Parts:
         found = super().parts(order, mu)
-        return replace(found, c=coefficients(self.n_harmonics, order, mu)) if self.completion else found
+        return replace(found, c=harmonic_rows(added(order), self.n_harmonics, order, mu)) if self.completion else found
 
     def elimination(self, order: int) -> tuple[Any, Any]:
         n = np.concatenate([[1.0], norms(self.n_harmonics, order if self.completion else 0)])

@@ -92,6 +92,8 @@ def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
     An array of many μ gives all their parts at once, in the leading dimensions.
     """
     s, xp = order, namespace(mu)
+    # c_m = q_m/(μ+iθ_m)^s with q_m = −k! μ^{s−k} Σ_{r<k} C(s,r) z^{r−k}, z = iθ_m/μ
+    c = harmonic_rows(_eliminated(s, degree), n_harmonics, s, mu)
     mu = xp.asarray(mu)[..., None]
     theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
     states = harmonic_states(n_harmonics, s)
@@ -105,8 +107,6 @@ def parts(n_harmonics: int, order: int, mu: Array, degree: int) -> Parts:
     constants, powers = _numerators(s, degree)
     A = constants * mu[..., None] ** powers
     t = xp.sqrt(rho)[..., None] * concatenate([q0[..., None], A @ _zeta_root(n_harmonics, s)], axis=-1)
-    # c_m = q_m/(μ+iθ_m)^s with q_m = −k! μ^{s−k} Σ_{r<k} C(s,r) z^{r−k}, z = iθ_m/μ
-    c = harmonic_rows(_eliminated(s, degree), theta / mu, s) / (mu**k)[..., None]
     # the state of R_k at a: that of B_k less that of its harmonics
     V = (_bernoulli_states(degree, s) - c @ states) @ precision_root
     return Parts(concatenate([diagonal, diagonal], axis=-1), states @ precision_root, c, t, V)
@@ -119,18 +119,21 @@ def with_rates(parts_at: Callable[[Any], Parts], mu: Any) -> tuple[Parts, Parts]
     return Parts(**values), Parts(**{name: part.imag / STEP for name, part in shifted.items()})
 
 
-def harmonic_rows(table: np.ndarray, y: Array, s: int) -> Array:
-    """Coefficients of cosines, 2 Re c, and of sines, −2 Im c, for c = Σ_e numerator[e] z^e / (1+z)^s at z = iy.
+def harmonic_rows(table: np.ndarray, n_harmonics: int, s: int, mu: Array) -> Array:
+    """Coefficients of cosines, 2 Re c, and of sines, −2 Im c, in row k for c = μ^{−k} Σ_e numerator[e] z^e / (1+z)^s.
 
-    In real arithmetic, by 1/(1+z)^s = (1−z)^s/(1+y²)^s: the product of the polynomials has whole coefficients (the
-    table), its even powers of z are real, its odd ones imaginary. The result is analytic in y, and a complex step
-    differentiates it.
+    Here z = iy and y = θ_m/μ, for one μ or many. In real arithmetic, by 1/(1+z)^s = (1−z)^s/(1+y²)^s: the product of
+    the polynomials has whole coefficients (the table), its even powers of z are real, its odd ones imaginary. The
+    result is analytic in y, and a complex step differentiates it.
     """
+    each = namespace(mu).asarray(mu)[..., None]
+    y = 2 * np.pi * np.arange(1, n_harmonics + 1) / each
     powers = [y**-s]  # of y, from −s to 2s−1
     for _ in range(3 * s - 1):
         powers.append(powers[-1] * y)
     rows = table @ namespace(y).stack(powers, axis=-2) / ((1 + y * y) ** s)[..., None, :]
-    return rows.reshape(*y.shape[:-1], len(table) // 2, 2 * y.shape[-1])
+    rows = rows.reshape(*y.shape[:-1], len(table) // 2, 2 * y.shape[-1])
+    return rows / (each ** np.arange(len(table) // 2))[..., None]
 
 
 def harmonic_table(numerators: list[dict[int, int]], s: int) -> np.ndarray:
@@ -201,16 +204,9 @@ def _zeta_root(n_harmonics: int, order: int) -> np.ndarray:
 # the remainders R̂_k
 
 
-def coefficients(n_harmonics: int, order: int, mu: Array) -> Array:
-    """Those of n_k R̂_k on the harmonics beside R_k, for one μ or many; the constant, which is first, has none."""
-    each = namespace(mu).asarray(mu)[..., None]
-    c = harmonic_rows(_rest(order), 2 * np.pi * np.arange(1, n_harmonics + 1) / each, order)
-    return c / (each ** np.arange(order + 1))[..., None]
-
-
 @lru_cache(maxsize=8)
-def _rest(s: int) -> np.ndarray:
-    """k! Σ_{r≥k} C(s,r) z^{r−k} for k = 1…s."""
+def added(s: int) -> np.ndarray:
+    """k! Σ_{r≥k} C(s,r) z^{r−k} for k = 1…s, what n_k R̂_k has beside R_k; the constant, which is first, has none."""
     rest = [{r - k: factorial(k) * comb(s, r) for r in range(k, s + 1)} for k in range(1, s + 1)]
     return harmonic_table([{}, *rest], s)
 

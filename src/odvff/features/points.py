@@ -9,7 +9,7 @@ from odvff.errors import InputError
 from odvff.features.base import Features, Stored
 from odvff.kernels import Additive, covariance
 from odvff.linalg import Dense
-from odvff.linalg.dense import DEFAULT_JITTER, check_jitter
+from odvff.linalg.operator import DEFAULT_JITTER, check_jitter
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix
 from odvff.support.words import number

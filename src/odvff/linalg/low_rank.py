@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.errors import FactorizationError
-from odvff.linalg.dense import Dense, DenseFactor
-from odvff.linalg.operator import Covariance, Diagonal, DiagonalFactor, Factor, scale_rows
+from odvff.linalg.operator import Covariance, Dense, DenseFactor, Diagonal, DiagonalFactor, Factor, scale_rows
 from odvff.support.arrays import Array, cholesky, concatenate, is_traced, namespace, solve_triangular
 
 
