@@ -189,7 +189,7 @@ def monomial_states(degree: int, t: float, order: int) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _zeta_root(n_harmonics: int, order: int) -> np.ndarray:
+def _zeta_root(n_harmonics: int, order: int) -> Any:
     """A root of H[u,v] = 2 Re Σ_{m>F} (iθ_m)^{−u} conj (iθ_m)^{−v}, u, v = 1…s: sums of even powers, or zero.
 
     Scaled by the power of the first missing frequency, so that any F gives numbers near one.
