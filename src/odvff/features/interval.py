@@ -90,8 +90,8 @@ class IntervalFeatures(FixedFeatures):
         outside = x != nearest
         if not is_traced(outside) and not outside.any():
             return inside
-        r = xp.minimum(xp.abs(x - nearest), VANISHED / k.rate)
-        left, right = (edge @ tail_weights(r, k, self.length) for edge in self.edges(k.order))
+        tails = tail_weights(xp.abs(x - nearest), k, self.length)
+        left, right = (edge @ tails for edge in self.edges(k.order))
         return xp.where(x < a, left, xp.where(x > b, right, inside))
 
     def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
@@ -180,8 +180,7 @@ class Curve:
         value = evaluate(self.tables, (nearest - a) / length, np.empty((1, len(x))))[0]
         out = np.flatnonzero(x != nearest)
         if len(out):
-            r = np.minimum(np.abs(x[out] - nearest[out]), VANISHED / self.kernel.rate)
-            tails = tail_weights(r, self.kernel, length)
+            tails = tail_weights(np.abs(x[out] - nearest[out]), self.kernel, length)
             value[out] = np.where(x[out] < a, self.left @ tails, self.right @ tails)
         return value
 
@@ -201,7 +200,9 @@ def tail_weights(r: Array, k: Matern, length: float) -> Array:
 
     Expanding (λ+∂)^k: w_j = e^{−λr} (r^j/j!) Σ_{i≤p−j} (λr)^i/i!, and d/dx = (1/L) d/dt.
     """
-    xp, z = namespace(r, k.lengthscale), k.rate * r
+    xp = namespace(r, k.lengthscale)
+    r = xp.minimum(r, VANISHED / k.rate)
+    z = k.rate * r
     decay, terms = xp.exp(-z), [z**i / factorial(i) for i in range(k.order)]
     return xp.stack([decay * (r / length) ** j / factorial(j) * sum(terms[: k.order - j]) for j in range(k.order)])
 

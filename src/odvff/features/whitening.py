@@ -63,7 +63,11 @@ class LowRank:
         return product
 
     def __rmatmul__(self, X: Any) -> Any:
-        return _t(self.T @ _t(X))
+        h, R = self.places
+        product = -(X @ self.left) @ _t(self.right)
+        product[..., h] += X[..., h] * self.scale[..., None, :]
+        product[..., R] += X[..., R] @ self.block
+        return product
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,11 @@ def columns_at(features: Any, mu: Any, variance: Any) -> Columns:
 
     Raises `LinAlgError` if one of the Gram matrices is not positive.
     """
-    p, d = with_rates(lambda mu: features.parts(features.order, mu), mu)
+    s = features.order
+    p, d = with_rates(lambda mu: features.parts(s, mu), mu)
     sigma = np.sqrt(variance)[:, None, None]
     diagonal, U, V, t = p.diagonal / variance[:, None], p.U / sigma, p.V / sigma, p.t / sigma
-    _, eliminate = features.elimination(features.order)
+    _, eliminate = features.elimination(s)
     if not features.completion:  # the constant is the first of the core, and nothing is eliminated
         diagonal, U = np.concatenate([t[:, 0, :1] ** 2, diagonal], axis=1), np.concatenate([V, U], axis=1)
         scale, WZ, W, _ = _core(diagonal, U)
@@ -132,7 +137,7 @@ def columns_at(features: Any, mu: Any, variance: Any) -> Columns:
     schur = t @ _t(t) + _t(v) @ v
     unit = np.sqrt(np.diagonal(schur, axis1=1, axis2=2))
     block = _inverse_lower(np.linalg.cholesky(schur / unit[:, :, None] / unit[:, None])) / unit[:, None]
-    left, right = np.zeros((2, len(mu), features.size, features.order))
+    left, right = np.zeros((2, len(mu), diagonal.shape[1] + len(eliminate), s))
     G = LowRank(scale, block, left, right)
     h, R = G.places
     left[:, h], left[:, R] = WZ, block @ (_t(v) @ lower_inverse)
