@@ -10,7 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odvff import Categorical, Fourier, GaussianNoise, InputError, KernelError, Levels, Matern, Posterior, Term
+from odvff import (
+    Categorical,
+    FileError,
+    Fourier,
+    GaussianNoise,
+    InputError,
+    KernelError,
+    Levels,
+    Matern,
+    ODVFFRegressor,
+    Posterior,
+    Separable,
+    Term,
+    load,
+)
 from odvff.features import FixedFeatures, Kronecker
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.bound import CollapsedBound
@@ -114,6 +128,73 @@ def test_sites_and_minibatches_reach_what_statistics_reach():
     trainer = Trainer(best.terms, GaussianNoise(best.noise), len(X), learning_rate=1e-4, natural_step=1.0, ramp=1)
     trained = trainer.run(minibatches(X, y, len(X)), 3)
     assert np.isclose(trained.history[-1], best.bound, atol=0.5)
+
+
+def products():
+    """Of features that are not ours, and of such and ours, beside an effect of one of their columns alone."""
+    kernel = Separable((Matern(1.5, 1.0), Matern(1.5, 0.5)))
+    box, unit = (-1.0, 3.0), (0.0, 1.0)
+    return [
+        [
+            Term(Matern(1.5, 1.0), Legendre(7, box), [0], "alone"),
+            Term(kernel, Kronecker((first, second)), [0, 1], "both"),
+        ]
+        for first, second in (
+            (Legendre(5, box), Legendre(4, unit)),
+            (Legendre(5, box), Fourier(2, unit)),
+            (Fourier(2, box), Legendre(4, unit)),
+        )
+    ]
+
+
+@pytest.mark.parametrize("terms", products())
+def test_products_of_them_are_fitted_and_tell_effects(terms):
+    terms, (X, _) = Sum(terms), data()
+    y = np.sin(1.5 * X[:, 0]) * (1 + X[:, 1] ** 2) + 0.1 * np.random.default_rng(1).standard_normal(len(X))
+    beyond = X + np.where(np.arange(len(X)) < 5, 5.0, 0.0)[:, None]  # rows outside the box
+    bound = CollapsedBound(terms, collect(terms, [(beyond, y)]))
+    p = np.append(np.concatenate(bound.blocks.start), np.log(0.05))
+    assert np.isclose(bound(p).value, collapsed_bound(terms, 0.05, beyond, y), rtol=1e-8)
+    for i in range(len(p)):
+        step = 1e-5 * (np.arange(len(p)) == i)
+        numeric = (bound(p + step).value - bound(p - step).value) / 2e-5
+        assert np.isclose(bound(p).gradient[i], numeric, rtol=1e-4, atol=1e-4)
+    fit = fit_collapsed(terms, collect(terms, [(X, y)]))
+    assert 0.08 < np.sqrt(fit.noise) < 0.12
+    rows = data(50, seed=1)[0]
+    same = optimal_posterior(fit.terms, fit.noise, X, y)
+    assert np.allclose(fit.posterior.predict(rows), same.predict(rows), atol=1e-6)
+    effects = fit.posterior.effects(rows)
+    assert effects.mean.shape == (50, 2)
+    assert np.allclose(effects.mean.sum(axis=1), fit.posterior.mean(rows), atol=1e-8)
+    paths = fit.posterior.paths(400, seed=0)(rows)
+    assert np.abs(paths.mean(axis=0) - fit.posterior.mean(rows)).max() < 0.05
+
+
+@pytest.mark.parametrize("terms", products())
+def test_products_of_them_come_back_from_a_file(terms, tmp_path):
+    X, y = data()
+    model = ODVFFRegressor(terms=terms).fit(X[:, :2], y)
+    model.save(tmp_path / "m")
+    with pytest.raises(FileError, match=r"has the features 'legendre'.*load\(path, known=\[…\]\)"):
+        load(tmp_path / "m")
+    again = load(tmp_path / "m", known=[Legendre])
+    assert (again.predict(X[:, :2]) == model.predict(X[:, :2])).all()
+    assert "Legendre ×" in str(model.summary()) or "× Legendre" in str(model.summary())
+
+
+def test_a_product_is_not_written_with_a_namesake_of_ours(tmp_path):
+    @dataclass(frozen=True)
+    class Namesake(Legendre):
+        @classmethod
+        def kind(cls):
+            return "fourier"
+
+    X, y = data(50)
+    kernel = Separable((Matern(1.5, 1.0), Matern(1.5, 0.5)))
+    term = Term(kernel, Kronecker((Namesake(3, (-1.0, 3.0)), Fourier(2, (0.0, 1.0)))), [0, 1])
+    with pytest.raises(FileError, match="Namesake is called 'fourier' in files"):
+        ODVFFRegressor(terms=[term]).fit(X[:, :2], y).save(tmp_path / "m")
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 
 from odvff import Fourier, Matern
-from odvff.features.harmonics import harmonics
-from odvff.features.orthogonal import OrthogonalFourier
-from odvff.features.remainders import norms, orthogonal_parts
+from odvff.features.fourier import harmonics
+from odvff.features.matern_gram import norms
 from odvff.statistics.by_nufft import remainders
 from tests.features.test_fourier import problems
 
@@ -17,7 +16,7 @@ def test_whitened_features_are_those_of_fourier(problem):
     features, k = problem
     a, b = features.interval
     features = Fourier(features.n_harmonics, (a, b))
-    orthogonal = OrthogonalFourier(features)
+    orthogonal = features.orthogonal()
     X = np.linspace(a - 0.2 * (b - a), b + 0.2 * (b - a), 20)[:, None]
     psi = features.Kuu(k).factor().solve(features.Kuf(k, X))
     same = orthogonal.Kuu(k).factor().solve(orthogonal.Kuf(k, X))
@@ -30,7 +29,7 @@ def test_whitened_features_are_those_of_fourier(problem):
 @pytest.mark.parametrize("F", [1, 7, 100, 500])
 def test_basis_is_orthogonal(smoothness, F):
     nodes, weights = np.polynomial.legendre.leggauss(6 * F + 200)
-    phi = OrthogonalFourier(Fourier(F, (0.0, 1.0), smoothness=smoothness)).inside((nodes[:, None] + 1) / 2)
+    phi = Fourier(F, (0.0, 1.0), smoothness=smoothness).orthogonal().inside((nodes[:, None] + 1) / 2)
     G = (phi * weights) @ phi.T  # integrals over [0, 1] times 2
     order = int(smoothness + 0.5)
     assert np.allclose(np.diagonal(G), [2.0] + [1.0] * (2 * F + order), atol=1e-6)
@@ -43,14 +42,15 @@ def test_basis_is_orthogonal(smoothness, F):
 def test_parts_are_analytic(smoothness, mu):
     """A complex step gives the derivative of every part to rounding."""
     s = int(smoothness + 0.5)
-    exact = orthogonal_parts(6, s, np.complex128(mu + 1e-30j * mu))
+    features = Fourier(6, (0.0, 1.0)).orthogonal()
+    exact = features.parts(s, np.complex128(mu + 1e-30j * mu))
     h = 1e-5 * mu
-    low, high = orthogonal_parts(6, s, np.float64(mu - h)), orthogonal_parts(6, s, np.float64(mu + h))
+    low, high = features.parts(s, np.float64(mu - h)), features.parts(s, np.float64(mu + h))
     for name in ("diagonal", "U", "c", "t", "V"):
         derivative = getattr(exact, name).imag / (1e-30 * mu)
         numeric = (getattr(high, name) - getattr(low, name)) / (2 * h)
         assert np.allclose(derivative, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max()), name
-        assert np.allclose(getattr(exact, name).real, getattr(orthogonal_parts(6, s, np.float64(mu)), name))
+        assert np.allclose(getattr(exact, name).real, getattr(features.parts(s, np.float64(mu)), name))
 
 
 def test_doubling_keeps_its_digits():
@@ -64,7 +64,7 @@ def test_doubling_keeps_its_digits():
 def test_matern_of_one_column_from_the_orthogonal_basis():
     k = Matern(1.5, 0.3)
     X = np.random.default_rng(1).uniform(0, 1, (30, 1))
-    features = OrthogonalFourier(Fourier(300, (0, 1)))
+    features = Fourier(300, (0, 1)).orthogonal()
     psi = features.Kuu(k).factor().solve(features.Kuf(k, X))
     assert np.allclose(psi.T @ psi, k.covariance(X, X), atol=1e-3)
 
@@ -76,7 +76,7 @@ def test_tabulated_remainders_are_the_features(order, F):
     t = np.concatenate([[0.0, 1.0, 0.5, 1e-12, 1 - 1e-12], np.random.default_rng(0).uniform(0, 1, 500)])
     pairs = remainders(t, F, order)
     rows = np.stack([pairs.real, pairs.imag], axis=1).reshape(-1, len(t))
-    expected = OrthogonalFourier(Fourier(F, (0, 1), smoothness=order - 0.5)).inside(t[:, None])[-order:]
+    expected = Fourier(F, (0, 1), smoothness=order - 0.5).orthogonal().inside(t[:, None])[-order:]
     for k in range(order):
         assert np.allclose(rows[k], expected[k], rtol=0, atol=1e-13 + 2e-15 / norms(F, order)[k]), k
     assert (rows[order:] == 0).all()

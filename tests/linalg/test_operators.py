@@ -18,7 +18,7 @@ def low_rank(rng, n, r=2):
     return DiagonalPlusLowRank(rng.uniform(0.1, 3.0, n), rng.standard_normal((n, r)))
 
 
-def bordered(rng, n, lead=1):
+def bordered(rng, n):
     q, r = 3, 2
     N = np.tril(rng.standard_normal((q, q)), -1) + np.eye(q)
     return Bordered(
@@ -28,7 +28,6 @@ def bordered(rng, n, lead=1):
         V=rng.standard_normal((q, r)),
         N=N,
         eliminate=np.linalg.inv(N),
-        lead=lead,
     )
 
 

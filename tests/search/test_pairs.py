@@ -8,7 +8,8 @@ from scipy.stats import multivariate_normal
 
 from odvff import InputError
 from odvff.design import Design, NumericPart
-from odvff.features.inverses import Multiple, Product
+from odvff.features.kronecker import Product
+from odvff.features.levels import Multiple
 from odvff.policy import DEFAULT
 from odvff.search.pairs import RATIOS, choose_pairs, quick_look
 
@@ -162,4 +163,4 @@ def test_a_product_is_applied_factor_by_factor():
     assert np.allclose(Multiple(2.0) @ M, 2 * M)
     for inverse, n in ((Product((A, B, C)), len(M)), (Product((C,)), 4), (Multiple(2.0), 5)):
         rows = M[:n].T
-        assert np.allclose(inverse.from_right(rows), (inverse @ rows.T).T)
+        assert np.allclose(rows @ inverse.T, (inverse @ rows.T).T)

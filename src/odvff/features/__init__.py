@@ -2,8 +2,7 @@
 
 from odvff.features.base import Features, FixedFeatures
 from odvff.features.fourier import Fourier
-from odvff.features.functions import Functions
-from odvff.features.interval import IntervalFeatures
+from odvff.features.interval import Functions, IntervalFeatures
 from odvff.features.kronecker import Kronecker
 from odvff.features.levels import Levels
 from odvff.features.points import InducingPoints

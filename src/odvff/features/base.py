@@ -18,7 +18,6 @@ import numpy as np
 
 from odvff import kernels
 from odvff.errors import FileError, InputError, KernelError
-from odvff.features.inverses import Product, WhitenedGroup
 from odvff.linalg import Covariance
 from odvff.support.arrays import Array
 from odvff.support.checks import matrix
@@ -44,8 +43,13 @@ class Features(ABC):
     """Inducing features β of a process f: Cov(β, β) and Cov(β, f(x))."""
 
     is_fixed: ClassVar[bool] = False
-    is_pair: ClassVar[bool] = False  # products of those of two columns, whose joint effect is told apart from theirs
     locations: Any = None  # of points that training may move; None if there are none
+    factors: tuple[Any, ...] = ()  # of a product: the features of each column
+
+    @property
+    def is_pair(self) -> bool:
+        """Are these products of those of two columns, whose joint effect is told apart from theirs?"""
+        return len(self.factors) == 2
 
     @property
     @abstractmethod
@@ -64,8 +68,6 @@ class Features(ABC):
     def key(self) -> Hashable | None:
         """Features with equal keys are filled and whitened in one call; None is never grouped."""
         return None
-
-    # what people read
 
     def words(self) -> str:
         """A short description for summaries, such as "12 harmonics"."""
@@ -87,18 +89,14 @@ class Features(ABC):
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> Self:
-        """The inverse, every value checked; there are no more than `most` features."""
+    def from_words(cls, words: dict[str, Any], stored: "Stored") -> Self:
+        """The inverse, every value checked."""
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         return cls(**{name: _frozen(words[name]) for name in names})
-
-    # effects
 
     def split(self, kernel: Any, columns: tuple[int, ...]) -> list[tuple[Any, tuple[int, ...], "Features"]]:
         """The parts that each have their own effect: kernel, columns and features."""
         return [(kernel, columns, self)]
-
-    # sampled functions
 
     def refined(self, factor: int) -> Self:
         """About `factor` times as many features, these among them."""
@@ -110,8 +108,6 @@ class Features(ABC):
     def positions(self, fine: Self) -> Any:
         """Positions of these features within `fine`."""
         raise InputError(f"{type(self).__name__} cannot be refined, so they stand among no others.")
-
-    # training
 
     def moved(self, locations: Any) -> Self:
         """The same at other locations."""
@@ -136,12 +132,40 @@ class OnUnitBox:
     rows: Array
 
 
+@dataclass(frozen=True)
+class Stored:
+    """What features in a file are read from, besides their own words."""
+
+    arrays: dict[str, Any]
+    prefix: str  # of the names of their arrays
+    most: int  # the entries of the mean
+    part: Callable[[Any, str], Features]  # reads features that these are made of, from words and a prefix
+
+    def at_most(self, value: Any) -> int:
+        """A number of harmonics, levels or points: made-up ones cost nothing."""
+        n = whole(value)
+        if n > self.most:
+            raise FileError(f"a term in it has {n} harmonics or levels (or points), and the mean {self.most} entries.")
+        return n
+
+
+@dataclass(frozen=True)
+class WhitenedGroup:
+    """C⁻¹ of like terms at some hyper-parameters, K = C Cᵀ.
+
+    Inverses are arrays, or what takes their place in `C⁻¹ @ M` and `M @ C⁻¹.T`. `traces` has tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M)
+    for every term, its M and every lengthscale, (terms, lengthscales). An M need not be an array: it has `M @ X`,
+    `M.diagonal()` and `M.dense()`, and the last should be asked for by none that can do without.
+    """
+
+    inverses: Sequence[Any]
+    traces: Callable[[Sequence[Any]], Any]
+
+
 class FixedFeatures(Features):
     """Features φ that take no hyper-parameter inside a box: Cov(β, f(x)) = φ(x) there."""
 
     is_fixed = True
-
-    # inside the box
 
     @property
     @abstractmethod
@@ -156,8 +180,13 @@ class FixedFeatures(Features):
         """φ(x) for rows inside the box, (|β|, N)."""
         X = matrix(X, "X", n_columns=len(self.boxes))
         for box, x in zip(self.boxes, X.T, strict=True):
-            if box is not None:
-                check_inside(x, *box)
+            beyond = np.zeros(len(X), dtype=bool) if box is None else (x < box[0]) | (x > box[1])
+            if beyond.any():
+                i = int(np.argmax(beyond))
+                raise InputError(
+                    f"X has {x[i]} in row {i}, outside the interval {box}, where features depend on the kernel; "
+                    "use Kuf(kernel, X) there."
+                )
         out = np.empty((self.size, len(X)))
         self.fill(X, out)
         return out
@@ -199,11 +228,14 @@ class FixedFeatures(Features):
 
         The kernels are those that the parameters are put into.
         """
-        found = [f.kernel_at(k, p) for f, k, p in zip(like, kernel_of, parameters, strict=True)]
-        inverses = [Product((f.Kuu(k).factor().solve(np.eye(f.size)),)) for f, k in zip(like, found, strict=True)]
-        return DenseGroup(inverses, [f.Kuu_rates(k) for f, k in zip(like, found, strict=True)])
+        found = [(f, f.kernel_at(k, p)) for f, k, p in zip(like, kernel_of, parameters, strict=True)]
+        inverses = [f.Kuu(k).factor().solve(np.eye(f.size)) for f, k in found]
 
-    # features with equal keys are processed together
+        def traces(Ms: Sequence[Any]) -> Any:
+            each = zip(found, inverses, Ms, strict=True)
+            return np.array([[np.trace(M @ (C @ rate @ C.T)) for rate in f.Kuu_rates(k)] for (f, k), C, M in each])
+
+        return WhitenedGroup(inverses, traces)
 
     def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
         """`fill` of like features, each from its columns of X, into an array of shape (features, |β|, N)."""
@@ -264,34 +296,6 @@ def check_features(value: Any) -> None:
         )
 
 
-def check_inside(x: Array, a: float, b: float) -> None:
-    """Raise if a row lies outside the box."""
-    out = (x < a) | (x > b)
-    if out.any():
-        i = int(np.argmax(out))
-        raise InputError(
-            f"X has {x[i]} in row {i}, outside the interval ({a}, {b}), where features depend on the kernel; "
-            "use Kuf(kernel, X) there."
-        )
-
-
-@dataclass(frozen=True)
-class DenseGroup:
-    """C⁻¹ as arrays, and ∂K/∂log ℓ."""
-
-    inverses: list[Product]
-    rates: list[list[Any]]
-
-    def traces(self, Ms: Sequence[Any]) -> Any:
-        """tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M), (features, lengthscales)."""
-        return np.array(
-            [
-                [np.sum(C.from_right(C @ rate) * M.dense()) for rate in rates]
-                for C, rates, M in zip(self.inverses, self.rates, Ms, strict=True)
-            ]
-        )
-
-
 def _plain(value: Any) -> Any:
     """A JSON value."""
     if isinstance(value, tuple | list):
@@ -302,11 +306,3 @@ def _plain(value: Any) -> Any:
 def _frozen(value: Any) -> Any:
     """Lists as tuples, which can be compared and hashed."""
     return tuple(_frozen(v) for v in value) if isinstance(value, list) else value
-
-
-def at_most(value: Any, most: int) -> int:
-    """A number of harmonics, levels or points from a file whose mean has `most` entries: made-up ones cost nothing."""
-    n = whole(value)
-    if n > most:
-        raise FileError(f"a term in it has {n} harmonics or levels (or points), and the mean {most} entries.")
-    return n

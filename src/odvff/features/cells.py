@@ -4,7 +4,6 @@ A sum of F harmonics and a polynomial is analytic. With 36 F cells or more, (πF
 derivatives at the centre of a cell are enough, and they come from FFTs. A row costs the same however many there are.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,20 +35,6 @@ def taylor(cosines: Any, sines: Any, polynomials: Any) -> Any:
         for j in range(len(powers)):
             table[j] += polynomial.polyval(u, polynomial.polyder(powers, j)) / (n**j * factorial(j))
     return tables
-
-
-@dataclass(frozen=True)
-class Table:
-    """t ↦ g(t) for one function on [0, 1]."""
-
-    tables: Any  # (1, 8, n)
-
-    @classmethod
-    def of(cls, cosines: Any, sines: Any, powers: Any) -> "Table":
-        return cls(taylor(cosines[None], sines[None], powers[None]))
-
-    def __call__(self, t: Any) -> Any:
-        return evaluate(self.tables, t, np.empty((1, len(t))))[0]
 
 
 def evaluate(tables: Any, t: Any, out: Any) -> Any:

@@ -8,17 +8,21 @@ By the reproducing property Cov(β_i, f(x)) = φ_i(x) for x in [a, b], with no h
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections import defaultdict
 from dataclasses import dataclass, replace
-from math import factorial
+from functools import lru_cache
+from math import comb, factorial
 from typing import Any, Self
 
 import numpy as np
 
 from odvff.errors import InputError, KernelError
 from odvff.features.base import Columns, FixedFeatures
+from odvff.features.cells import evaluate
+from odvff.features.matern_gram import NOISE_DENSITY, STATE_PRECISION
 from odvff.kernels import Matern, matern, one_column
 from odvff.kernels.matern_shape import VANISHED
+from odvff.linalg import Dense
 from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix
 
@@ -86,20 +90,18 @@ class IntervalFeatures(FixedFeatures):
         outside = x != nearest
         if not is_traced(outside) and not outside.any():
             return inside
-        r = xp.minimum(xp.abs(x - nearest), VANISHED / k.rate)
-        left, right = (edge @ tail_weights(r, k, self.length) for edge in self.edges(k.order))
+        tails = tail_weights(xp.abs(x - nearest), k, self.length)
+        left, right = (edge @ tails for edge in self.edges(k.order))
         return xp.where(x < a, left, xp.where(x > b, right, inside))
 
     def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
         """∂/∂log ℓ = −λ ∂/∂λ. By a telescoping sum, ∂w_j/∂λ = −r e^{−λr} (r^j/j!) (λr)^{p−j}/(p−j)!; 0 inside."""
         k, x = self.kernel_of(kernel), self._column(kernel, X)
-        a, b = self.interval
-        r = np.minimum(np.where(x < a, a - x, np.where(x > b, x - b, 0.0)), VANISHED / k.rate)
+        r = np.minimum(np.abs(x - np.clip(x, *self.interval)), VANISHED / k.rate)
         z, p = k.rate * r, k.order - 1
         rows = [(r / self.length) ** j / factorial(j) * z ** (p - j) / factorial(p - j) for j in range(k.order)]
-        weights = -r * np.exp(-z) * np.stack(rows)
-        left, right = (edge @ weights for edge in self.edges(k.order))
-        return [-k.rate * np.where(x < a, left, np.where(x > b, right, 0.0))]
+        left, right = (edge @ (z * np.exp(-z) * np.stack(rows)) for edge in self.edges(k.order))
+        return [np.where(x < self.interval[0], left, right)]
 
     def log_rates(self, kernel: Any) -> tuple[float, ...]:
         return (np.sqrt(2 * kernel.smoothness),)
@@ -114,24 +116,71 @@ class IntervalFeatures(FixedFeatures):
         return X[:, one_column(kernel, X.shape[1])]
 
 
+class Functions(IntervalFeatures):
+    """Any smooth functions: told by `size` and `derivatives`; a frozen dataclass with `interval` and `smoothness`.
+
+    Their Gram matrix is by quadrature. With derivatives in t = (x−a)/L, μ = λL and s = p + 1, as `matern_gram` has it,
+
+        ⟨g, h⟩ = (ρ/σ²) ∫₀¹ (μ+∂)^s g · (μ+∂)^s h dt + Δg(0)ᵀ P Δh(0)/σ² = Σ_e μᵉ A_e/σ²
+
+    for matrices A_e that hold no hyper-parameter: they are made once, and ∂/∂log ℓ = −μ ∂/∂μ is exact.
+    """
+
+    @abstractmethod
+    def derivatives(self, t: Array, order: int) -> Array:
+        """φ, φ′, …, φ^{(order)} at positions t ∈ [0, 1], (order + 1, |β|, N)."""
+
+    def values(self, t: Array, order: int) -> Array:
+        return self.derivatives(t, 0)[0]
+
+    def states(self, order: int) -> tuple[Any, Any]:
+        at_edges = self.derivatives(np.array([0.0, 1.0]), order - 1)
+        return at_edges[:, :, 0].T, at_edges[:, :, 1].T
+
+    def Kuu(self, kernel: Any) -> Dense:
+        k = self.kernel_of(kernel)
+        mu = k.rate * self.length
+        return Dense(sum(mu**e * A for e, A in _by_powers(self, k.order).items()) / k.variance)
+
+    def Kuu_rates(self, kernel: Matern) -> list[Array]:
+        mu = kernel.rate * self.length
+        return [sum(-e * mu**e * A for e, A in _by_powers(self, kernel.order).items()) / kernel.variance]
+
+
+@lru_cache(maxsize=64)
+def _by_powers(features: Functions, order: int) -> dict[int, Any]:
+    """A_e by e: binomials times ∫ φ^{(i)} φ^{(j)} dt, and the cost of the state at t = 0."""
+    nodes, weights = np.polynomial.legendre.leggauss(4 * features.size + 64)
+    D = features.derivatives((nodes + 1) / 2, order)
+    state = features.states(order)[0].T
+    total: dict[int, Any] = defaultdict(float)
+    for i in range(order + 1):
+        for j in range(order + 1):
+            # ρ = 1/(κ_s μ^{2s−1}), and (μ+∂)^s = Σ_i C(s,i) μ^{s−i} ∂^i
+            weight = comb(order, i) * comb(order, j) / NOISE_DENSITY[order]
+            total[1 - i - j] += weight * (D[i] * (weights / 2)) @ D[j].T
+            if i < order and j < order:
+                total[-i - j] += STATE_PRECISION[order][i, j] * np.outer(state[i], state[j])
+    return total
+
+
 @dataclass(frozen=True)
 class Curve:
     """x ↦ wᵀφ(x): by a table inside the box, a decaying tail on either side."""
 
     interval: tuple[float, float]
     kernel: Matern
-    inside: Callable[[Any], Any]  # of t ∈ [0, 1]
+    tables: Any  # of `taylor` for t ∈ [0, 1]
     left: Any  # what `tail_weights` are multiplied with
     right: Any
 
     def __call__(self, x: Any) -> Any:
         (a, b), length = self.interval, self.interval[1] - self.interval[0]
         nearest = np.clip(x, a, b)
-        value = self.inside((nearest - a) / length)
+        value = evaluate(self.tables, (nearest - a) / length, np.empty((1, len(x))))[0]
         out = np.flatnonzero(x != nearest)
         if len(out):
-            r = np.minimum(np.abs(x[out] - nearest[out]), VANISHED / self.kernel.rate)
-            tails = tail_weights(r, self.kernel, length)
+            tails = tail_weights(np.abs(x[out] - nearest[out]), self.kernel, length)
             value[out] = np.where(x[out] < a, self.left @ tails, self.right @ tails)
         return value
 
@@ -152,13 +201,10 @@ def tail_weights(r: Array, k: Matern, length: float) -> Array:
     Expanding (λ+∂)^k: w_j = e^{−λr} (r^j/j!) Σ_{i≤p−j} (λr)^i/i!, and d/dx = (1/L) d/dt.
     """
     xp = namespace(r, k.lengthscale)
+    r = xp.minimum(r, VANISHED / k.rate)
     z = k.rate * r
-    decay = xp.exp(-z)
-    rows = []
-    for j in range(k.order):
-        series = sum(z**i / factorial(i) for i in range(k.order - j))
-        rows.append(decay * (r / length) ** j / factorial(j) * series)
-    return xp.stack(rows)
+    decay, terms = xp.exp(-z), [z**i / factorial(i) for i in range(k.order)]
+    return xp.stack([decay * (r / length) ** j / factorial(j) * sum(terms[: k.order - j]) for j in range(k.order)])
 
 
 def checked_interval(interval: Any) -> tuple[float, float]:

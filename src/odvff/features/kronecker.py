@@ -1,18 +1,17 @@
-"""Products of one-dimensional Fourier features, for a separable kernel over two or three columns."""
+"""Products of features of one column each, for a separable kernel over two or three columns."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from odvff.errors import FileError, InputError
-from odvff.features.base import Axis, Columns, FixedFeatures
-from odvff.features.fourier import Fourier
+from odvff.features.base import Axis, Columns, FixedFeatures, Stored, WhitenedGroup
 from odvff.features.interval import read_columns
-from odvff.features.inverses import Product
 from odvff.kernels import Matern, Separable, separable, separable_columns
 from odvff.linalg import KroneckerProduct
 from odvff.support.arrays import Array
@@ -39,12 +38,8 @@ class Kronecker(FixedFeatures):
         object.__setattr__(self, "factors", factors)
 
     @property
-    def is_pair(self) -> bool:  # type: ignore[override]
-        return len(self.factors) == 2
-
-    @property
     def size(self) -> int:
-        return int(np.prod([f.size for f in self.factors]))
+        return prod(f.size for f in self.factors)
 
     @property
     def boxes(self) -> tuple[tuple[float, float] | None, ...]:
@@ -57,7 +52,7 @@ class Kronecker(FixedFeatures):
         out[:] = row_products(parts)
 
     def suited(self, kernel: Any) -> "Kronecker":
-        return Kronecker(tuple(f.suited(k) for f, k in self._with(kernel)))
+        return Kronecker(tuple(f.suited(k) for f, k in self.sides(kernel)))
 
     def read(self, kernel: Any, columns: Columns) -> tuple[Separable, Columns]:
         factors = separable(kernel, len(self.factors))
@@ -67,15 +62,15 @@ class Kronecker(FixedFeatures):
 
     def Kuu(self, kernel: Any) -> KroneckerProduct:
         """⊗ K_d."""
-        return KroneckerProduct(tuple(f.Kuu(k) for f, k in self._with(kernel)))
+        return KroneckerProduct(tuple(f.Kuu(k) for f, k in self.sides(kernel)))
 
     def Kuf(self, kernel: Any, X: Array) -> Array:
         X = matrix(X, "X")
         columns = separable_columns(kernel, X.shape[1])
-        return row_products([f.Kuf(k, X[:, [i]]) for (f, k), i in zip(self._with(kernel), columns, strict=True)])
+        return row_products([f.Kuf(k, X[:, [i]]) for (f, k), i in zip(self.sides(kernel), columns, strict=True)])
 
     def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
-        sides = self._with(kernel)
+        sides = self.sides(kernel)
         values = [f.Kuf(k, X[:, [i]]) for i, (f, k) in enumerate(sides)]
         rates = []
         for i, (f, k) in enumerate(sides):
@@ -84,7 +79,7 @@ class Kronecker(FixedFeatures):
         return rates
 
     def log_rates(self, kernel: Any) -> tuple[float, ...]:
-        return tuple(chain.from_iterable(f.log_rates(k) for f, k in self._with(kernel)))
+        return tuple(chain.from_iterable(f.log_rates(k) for f, k in self.sides(kernel)))
 
     # abilities
 
@@ -93,15 +88,22 @@ class Kronecker(FixedFeatures):
         keys = [(type(f), f.key) for f in self.factors]
         return None if any(key is None for _, key in keys) else tuple(keys)
 
-    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> "KroneckerGroup":
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
         """Each column of all terms at once: the first has the variance."""
-        alone, groups = np.zeros(len(like)), []
+        groups, sizes = [], [f.size for f in self.factors]
         for i, f in enumerate(self.factors):
-            variance = parameters[:, -1] if i == 0 else alone
+            variance = parameters[:, -1] if i == 0 else np.zeros(len(like))
             sides = [k.factors[i] for k in kernel_of]
             own = np.stack([parameters[:, i], variance], axis=1)
             groups.append(f.whitened([term.factors[i] for term in like], sides, own))
-        return KroneckerGroup(tuple(groups), tuple(f.size for f in self.factors))
+
+        def traces(Ms: Sequence[Any]) -> Any:
+            """Those of a column meet the trace of M over all others."""
+            dense = [M.dense() for M in Ms]
+            each = [group.traces([_partial_trace(M, sizes, i) for M in dense]) for i, group in enumerate(groups)]
+            return np.concatenate(each, axis=1)
+
+        return WhitenedGroup([Product(own) for own in zip(*(g.inverses for g in groups), strict=True)], traces)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -111,8 +113,8 @@ class Kronecker(FixedFeatures):
     def orthogonal(self) -> "Kronecker":
         return Kronecker(tuple(f.orthogonal() for f in self.factors))
 
-    def sides(self, kernel: Any) -> list[tuple[FixedFeatures, Any]]:
-        return self._with(kernel)
+    def sides(self, kernel: Any) -> list[tuple[Any, Matern]]:
+        return list(zip(self.factors, separable(kernel, len(self.factors)), strict=True))
 
     def refined(self, factor: int) -> "Kronecker":
         each = max(2, round(factor ** (1 / len(self.factors))))
@@ -126,68 +128,68 @@ class Kronecker(FixedFeatures):
 
     @property
     def resolution(self) -> int:
-        return int(self.factors[0].resolution)
+        return next((f.resolution for f in self.factors if f.resolution), 0)
 
     def with_resolution(self, n: int) -> "Kronecker":
         return Kronecker(tuple(f.with_resolution(n) for f in self.factors))
 
     def holds(self, fewer: Any) -> bool:
-        few = getattr(fewer, "factors", ())
-        return len(few) == len(self.factors) and all(f.holds(g) for f, g in zip(self.factors, few, strict=True))
+        same = len(fewer.factors) == len(self.factors)
+        return same and all(f.holds(g) for f, g in zip(self.factors, fewer.factors, strict=True))
 
     def coarsening(self, fewer: Any) -> Any | None:
-        few = getattr(fewer, "factors", ())
-        if len(few) != len(self.factors):
+        if len(fewer.factors) != len(self.factors):
             raise InputError(f"{self!r} do not contain {fewer!r}.")
-        if self == fewer:
+        maps = [f.coarsening(g) for f, g in zip(self.factors, fewer.factors, strict=True)]
+        if all(T is None for T in maps):
             return None
-        maps = zip(self.factors, [f.coarsening(g) for f, g in zip(self.factors, few, strict=True)], strict=True)
-        return reduce(np.kron, [np.eye(f.size) if T is None else T for f, T in maps])
+        return reduce(np.kron, [np.eye(f.size) if T is None else T for f, T in zip(self.factors, maps, strict=True)])
 
     def words(self) -> str:
-        return " × ".join(str(f.resolution) for f in self.factors) + " harmonics"
+        each = [f.words() for f in self.factors]
+        if all(own.endswith(" harmonics") for own in each):
+            return " × ".join(own.removesuffix(" harmonics") for own in each) + " harmonics"
+        return " × ".join(each)
 
     def to_words(self, arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
-        return {"factors": [{"kind": f.kind(), **f.to_words(arrays, prefix)} for f in self.factors]}
+        each = enumerate(self.factors)
+        return {"factors": [{"kind": f.kind(), **f.to_words(arrays, f"{prefix}{i}.")} for i, f in each]}
 
     @classmethod
-    def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> "Kronecker":
+    def from_words(cls, words: dict[str, Any], stored: Stored) -> "Kronecker":
         if not isinstance(words["factors"], list):
             raise FileError(f"a list is missing; there is {str(words['factors'])[:40]!r}.")
-        unknown = next((w["kind"] for w in words["factors"] if w["kind"] != Fourier.kind()), None)
-        if unknown is not None:
-            raise FileError(f"it has unknown features, {str(unknown)[:40]!r}.")
-        return cls(tuple(Fourier.from_words(w, arrays, prefix, most) for w in words["factors"]))
-
-    def _with(self, kernel: Any) -> list[tuple[Any, Matern]]:
-        """The features and the kernel of each column."""
-        return list(zip(self.factors, separable(kernel, len(self.factors)), strict=True))
+        return cls(tuple(stored.part(own, f"{stored.prefix}{i}.") for i, own in enumerate(words["factors"])))
 
 
 @dataclass(frozen=True)
-class KroneckerGroup:
-    """Products of as many columns each, column by column."""
+class Product:
+    """A Kronecker product of the C⁻¹ of columns."""
 
-    columns: tuple[Any, ...]  # a group of the terms for each column
-    sizes: tuple[int, ...]
+    factors: tuple[Any, ...]
+
+    __array_ufunc__ = None  # an array that is multiplied with it from the left leaves that to `__rmatmul__`
 
     @property
-    def inverses(self) -> list[Product]:
-        of_columns = zip(*(group.inverses for group in self.columns), strict=True)
-        return [Product(tuple(chain.from_iterable(one.factors for one in own))) for own in of_columns]
+    def T(self) -> "Product":
+        return Product(tuple(factor.T for factor in self.factors))
 
-    def traces(self, Ms: Sequence[Any]) -> Any:
-        """Those of a column meet the trace of M over all others."""
-        dense = [M.dense() for M in Ms]
-        traces = [
-            group.traces([_partial_trace(M, self.sizes, i) for M in dense]) for i, group in enumerate(self.columns)
-        ]
-        return np.concatenate(traces, axis=1)
+    def __matmul__(self, M: Any) -> Any:
+        """One factor after the other: with two columns of n features that is n/2 times less work."""
+        product, before = M, 1
+        for factor in self.factors:
+            n = len(factor)
+            product = factor @ product.reshape(before, n, -1)
+            before *= n
+        return product.reshape(M.shape)
+
+    def __rmatmul__(self, M: Any) -> Any:
+        return (self.T @ M.T).T
 
 
 def _partial_trace(M: Any, sizes: Sequence[int], keep: int) -> Any:
     """Σ over all other axes of M on a Kronecker product."""
-    before, n, after = int(np.prod(sizes[:keep])), sizes[keep], int(np.prod(sizes[keep + 1 :]))
+    before, n, after = prod(sizes[:keep]), sizes[keep], prod(sizes[keep + 1 :])
     return np.einsum("aibajb->ij", M.reshape(before, n, after, before, n, after))
 
 

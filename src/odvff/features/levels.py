@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.features.base import Columns, FixedFeatures, at_most
-from odvff.features.inverses import Multiple
+from odvff.features.base import Columns, FixedFeatures, Stored, WhitenedGroup
 from odvff.kernels import Categorical, categorical, one_column
 from odvff.linalg import Diagonal
 from odvff.support.arrays import Array, is_traced
@@ -69,14 +68,13 @@ class Levels(FixedFeatures):
         X = matrix(X, "X")
         return self._one_hot(X[:, [one_column(kernel, X.shape[1])]])
 
-    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
-        return []
-
     def read(self, kernel: Any, columns: Columns) -> tuple[Categorical, Columns]:
         return categorical(kernel), columns
 
-    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> "LevelsGroup":
-        return LevelsGroup([Multiple(float(np.exp(p / 2))) for p in parameters[:, -1]])
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
+        # C⁻¹ = σ I, and no lengthscale
+        inverses = [Multiple(float(np.exp(p / 2))) for p in parameters[:, -1]]
+        return WhitenedGroup(inverses, lambda Ms: np.zeros((len(Ms), 0)))
 
     def curve(self, kernel: Any, weights: Any) -> "LevelCurve":
         return LevelCurve(self, np.append(weights, 0.0))
@@ -92,18 +90,26 @@ class Levels(FixedFeatures):
         return f"{self.n_levels} level{'s' * (self.n_levels != 1)}"
 
     @classmethod
-    def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> "Levels":
-        return cls(at_most(words["n_levels"], most))
+    def from_words(cls, words: dict[str, Any], stored: Stored) -> "Levels":
+        return cls(stored.at_most(words["n_levels"]))
 
 
 @dataclass(frozen=True)
-class LevelsGroup:
-    """C⁻¹ = σ I, and no lengthscale."""
+class Multiple:
+    """A multiple of the identity."""
 
-    inverses: list[Multiple]
+    scale: float
 
-    def traces(self, Ms: Sequence[Any]) -> Any:
-        return np.zeros((len(Ms), 0))
+    __array_ufunc__ = None  # an array that is multiplied with it from the left leaves that to `__rmatmul__`
+
+    @property
+    def T(self) -> "Multiple":
+        return self
+
+    def __matmul__(self, M: Any) -> Any:
+        return self.scale * M
+
+    __rmatmul__ = __matmul__
 
 
 @dataclass(frozen=True)

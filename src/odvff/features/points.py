@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.features.base import Features, at_most
+from odvff.features.base import Features, Stored
 from odvff.kernels import Additive, covariance
 from odvff.linalg import Dense
-from odvff.linalg.dense import DEFAULT_JITTER, check_jitter
+from odvff.linalg.operator import DEFAULT_JITTER, check_jitter
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix
 from odvff.support.words import number
@@ -74,10 +74,10 @@ class InducingPoints(Features):
         return {"jitter": float(self.jitter)}
 
     @classmethod
-    def from_words(cls, words: dict[str, Any], arrays: dict[str, Any], prefix: str, most: int) -> "InducingPoints":
-        made = cls(arrays[prefix + "locations"], number(words["jitter"]))
-        at_most(len(made.locations), most)
-        return made
+    def from_words(cls, words: dict[str, Any], stored: Stored) -> "InducingPoints":
+        locations = stored.arrays[stored.prefix + "locations"]
+        stored.at_most(len(locations))
+        return cls(locations, number(words["jitter"]))
 
 
 def _spread(n: int, d: int) -> np.ndarray:

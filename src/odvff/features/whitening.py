@@ -19,43 +19,19 @@ Of Y = Gᵀ M G its trace takes the diagonal and a few columns: M meets a few ve
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from odvff.features.inverses import Product
-from odvff.features.matern_gram import Parts, parts, with_rates
-from odvff.features.remainders import norms, orthogonal_parts
+from odvff.features.matern_gram import Parts, with_rates
 
-SMALL = (
-    128  # features of a column: up to here the one call of a product with an array is quicker than several thin ones
-)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What columns must share to be stacked: harmonics, the order of the kernel, and whether the basis is completed."""
-
-    n_harmonics: int
-    order: int
-    completed: bool
-
-    @property
-    def size(self) -> int:
-        return 2 * self.n_harmonics + 1 + (self.order if self.completed else 0)
-
-    def parts(self, mu: Any) -> tuple[Parts, Parts]:
-        """The parts of K for σ² = 1 at many μ, and their derivatives."""
-        F, s = self.n_harmonics, self.order
-        return with_rates(lambda mu: orthogonal_parts(F, s, mu) if self.completed else parts(F, s, mu, degree=0), mu)
+SMALL = 128  # features of a column: up to here one product with an array is quicker than several thin ones
 
 
 @dataclass(frozen=True)
 class LowRank:
     """blockdiag(scale, block) − left rightᵀ, for the harmonics and the few others: G or C⁻¹ of a column, or of many."""
 
-    kind: Kind
     scale: Any  # (…, 2F)
     block: Any  # (…, q, q)
     left: Any  # (…, n, r)
@@ -64,75 +40,70 @@ class LowRank:
     __array_ufunc__ = None  # an array that is multiplied with it from the left leaves that to `__rmatmul__`
 
     def __len__(self) -> int:
-        return self.kind.size
+        return int(self.left.shape[-2])
 
     @property
     def T(self) -> "LowRank":
         """Of every matrix the transpose."""
-        return LowRank(self.kind, self.scale, _t(self.block), self.right, self.left)
+        return LowRank(self.scale, _t(self.block), self.right, self.left)
+
+    @property
+    def places(self) -> tuple[slice, list[int]]:
+        """Where the harmonics stand; the constant, and what completes them."""
+        stop = 1 + self.scale.shape[-1]
+        return slice(1, stop), [0, *range(stop, len(self))]
 
     def __matmul__(self, X: Any) -> Any:
-        h, R = _harmonics(self.kind), _remainders(self.kind)
+        if X.ndim == 1:
+            return (self @ X[:, None])[:, 0]
+        h, R = self.places
         product = -self.left @ (_t(self.right) @ X)
         product[..., h, :] += self.scale[..., None] * X[..., h, :]
         product[..., R, :] += self.block @ X[..., R, :]
         return product
 
     def __rmatmul__(self, X: Any) -> Any:
-        h, R = _harmonics(self.kind), _remainders(self.kind)
+        h, R = self.places
         product = -(X @ self.left) @ _t(self.right)
         product[..., h] += X[..., h] * self.scale[..., None, :]
         product[..., R] += X[..., R] @ self.block
         return product
-
-    def columns_of_block(self) -> Any:
-        """Its columns of what is no harmonic, (…, n, q)."""
-        R = _remainders(self.kind)
-        columns = -self.left @ _t(self.right[..., R, :])
-        columns[..., R, :] += self.block
-        return columns
 
 
 @dataclass(frozen=True)
 class Columns:
     """Columns of one kind, at some hyper-parameters: the first dimension of every array counts them."""
 
-    kind: Kind
     mu: Any
     variance: Any
-    G: LowRank
     parts: Parts
-    rates: Parts
+    rates: Parts  # ∂/∂μ of the parts
+    G: LowRank
+    eliminate: Any  # R = N⁻¹ w − c h of the constant and what completes the harmonics
 
-    @cached_property
+    @property
     def inverses(self) -> list[Any]:
         """C⁻¹ of every column: an array, or what multiplies matrices as if it were one if that is quicker."""
-        stack = self._of_features() if self.kind.completed else self.G
-        if self.kind.size <= SMALL:
-            return list(stack @ np.eye(self.kind.size))
-        arrays = zip(stack.scale, stack.block, stack.left, stack.right, strict=True)
-        return [LowRank(self.kind, *own) for own in arrays]
-
-    def _of_features(self) -> LowRank:
-        """G E⁻¹, where E⁻¹ makes R = n w − c h of the features."""
-        G, h, R = self.G, _harmonics(self.kind), _remainders(self.kind)
-        n_k = np.concatenate([[1.0], norms(self.kind.n_harmonics, self.kind.order)])
-        left, right = np.zeros((2, *self.mu.shape, len(G), self.kind.order + len(R)))
-        own, eliminated = slice(0, self.kind.order), slice(self.kind.order, None)
-        left[..., own], right[..., own] = G.left, G.right
-        left[..., R, eliminated], right[:, h, eliminated] = G.block, _t(self.parts.c)
-        return LowRank(self.kind, G.scale, G.block * n_k, left, right)
+        G, (h, R), s = self.G, self.G.places, self.G.left.shape[-1]
+        left, right = np.zeros((2, *G.left.shape[:-1], s + len(R)))
+        left[..., :s], right[..., :s] = G.left, G.right
+        left[..., R, s:], right[..., h, s:] = G.block, _t(self.parts.c)
+        stack = LowRank(G.scale, G.block @ self.eliminate, left, right)
+        if len(G) <= SMALL:
+            return list(stack @ np.eye(len(G)))
+        return [LowRank(*own) for own in zip(stack.scale, stack.block, left, right, strict=True)]
 
     def traces(self, Ms: Any) -> Any:
-        """tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M) for every column and its M: ∂/∂log ℓ = −μ ∂/∂μ."""
+        """tr(C⁻¹ (∂K/∂log ℓ) C⁻ᵀ M) for every column and its M, (columns, 1): ∂/∂log ℓ = −μ ∂/∂μ."""
         p, d, G = self.parts, self.rates, self.G
-        h, R = _harmonics(self.kind), _remainders(self.kind)
-        P, dP = (np.empty((*self.mu.shape, self.kind.size, self.kind.order)) for _ in range(2))
+        (h, R), s = G.places, G.left.shape[-1]
+        P, dP = np.empty((2, *G.left.shape))
         P[:, h], P[:, R], dP[:, h], dP[:, R] = p.U, p.V, d.U, d.V
-        r = self.kind.order
-        few = np.concatenate([G @ P, G.left, G.columns_of_block()], axis=-1)
+        G_R = -G.left @ _t(G.right[:, R])
+        G_R[:, R] += G.block
+        few = np.concatenate([G @ P, G.left, G_R], axis=-1)
         of_few = np.stack([M @ own for M, own in zip(Ms, few, strict=True)])
-        YP, ML, Y_R = G.T @ of_few[..., :r], of_few[..., r : 2 * r], G.T @ of_few[..., 2 * r :]
+        YP, ML, Y_R = G.T @ of_few[..., :s], of_few[..., s : 2 * s], G.T @ of_few[..., 2 * s :]
         # diag(Y) of the harmonics: e_jᵀGᵀMGe_j with Ge_j = scale_j e_j − left right_j
         N, scale = G.right[:, h], G.scale
         diagonal = scale**2 * np.stack([M.diagonal() for M in Ms])[:, h] - 2 * scale * (ML[:, h] * N).sum(axis=-1)
@@ -142,51 +113,36 @@ class Columns:
         trace = (d.diagonal * diagonal).sum(axis=1)
         trace += 2 * ((YP * dP).sum(axis=(1, 2)) + ((Y_R[:, R] @ p.t) * d.t).sum(axis=(1, 2)))
         trace += 2 * (_t(d.c) * HY).sum(axis=(1, 2))
-        return -self.mu * trace / self.variance
+        return (-self.mu * trace / self.variance)[:, None]
 
 
-@dataclass(frozen=True)
-class FourierGroup:
-    """Terms of one column each, of one kind."""
+def columns_at(features: Any, mu: Any, variance: Any) -> Columns:
+    """Columns of Fourier features like these at many μ = λL and variances.
 
-    columns: Columns
-
-    @classmethod
-    def at(cls, kind: Kind, smoothness: float | None, parameters: Any) -> "FourierGroup":
-        """At rows of (log ℓ/L, log σ²)."""
-        assert smoothness is not None
-        mu = np.sqrt(2 * smoothness) / np.exp(parameters[:, 0])
-        return cls(columns_at(kind, mu, np.exp(parameters[:, 1])))
-
-    @property
-    def inverses(self) -> list[Product]:
-        return [Product((inverse,)) for inverse in self.columns.inverses]
-
-    def traces(self, Ms: Any) -> Any:
-        return self.columns.traces(Ms)[:, None]
-
-
-def columns_at(kind: Kind, mu: Any, variance: Any) -> Columns:
-    """The columns at these μ = λL and variances; raises `LinAlgError` if one of the Gram matrices is not positive."""
-    p, d = kind.parts(mu)
+    Raises `LinAlgError` if one of the Gram matrices is not positive.
+    """
+    s = features.order
+    p, d = with_rates(lambda mu: features.parts(s, mu), mu)
     sigma = np.sqrt(variance)[:, None, None]
     diagonal, U, V, t = p.diagonal / variance[:, None], p.U / sigma, p.V / sigma, p.t / sigma
-    if not kind.completed:  # the constant is the first of the core, and nothing is eliminated
+    _, eliminate = features.elimination(s)
+    if not features.completion:  # the constant is the first of the core, and nothing is eliminated
         diagonal, U = np.concatenate([t[:, 0, :1] ** 2, diagonal], axis=1), np.concatenate([V, U], axis=1)
         scale, WZ, W, _ = _core(diagonal, U)
-        G = LowRank(kind, scale[:, 1:], scale[:, :1, None], WZ, W * scale[..., None])
-        return Columns(kind, mu, variance, G, p, d)
+        G = LowRank(scale[:, 1:], scale[:, :1, None], WZ, W * scale[..., None])
+        return Columns(mu, variance, p, d, G, eliminate)
     scale, WZ, W, lower_inverse = _core(diagonal, U)
     # the Schur complement T + V (I + WᵀW)⁻¹ Vᵀ, scaled to a unit diagonal
     v = lower_inverse @ _t(V)
     schur = t @ _t(t) + _t(v) @ v
     unit = np.sqrt(np.diagonal(schur, axis1=1, axis2=2))
-    remainder = _inverse_lower(np.linalg.cholesky(schur / unit[:, :, None] / unit[:, None])) / unit[:, None]
-    h, R = _harmonics(kind), _remainders(kind)
-    left, right = np.zeros((2, len(mu), kind.size, kind.order))
-    left[:, h], left[:, R] = WZ, remainder @ (_t(v) @ lower_inverse)
+    block = _inverse_lower(np.linalg.cholesky(schur / unit[:, :, None] / unit[:, None])) / unit[:, None]
+    left, right = np.zeros((2, len(mu), diagonal.shape[1] + len(eliminate), s))
+    G = LowRank(scale, block, left, right)
+    h, R = G.places
+    left[:, h], left[:, R] = WZ, block @ (_t(v) @ lower_inverse)
     right[:, h] = W * scale[..., None]
-    return Columns(kind, mu, variance, LowRank(kind, scale, remainder, left, right), p, d)
+    return Columns(mu, variance, p, d, G, eliminate)
 
 
 def _core(diagonal: Any, U: Any) -> tuple[Any, Any, Any, Any]:
@@ -208,15 +164,6 @@ def _inverse_lower(lower: Any) -> Any:
         inverse[:, i] -= (lower[:, i, None, :i] @ inverse[:, :i])[:, 0]
         inverse[:, i] /= lower[:, i, i, None]
     return inverse
-
-
-def _harmonics(kind: Kind) -> slice:
-    return slice(1, 2 * kind.n_harmonics + 1)
-
-
-def _remainders(kind: Kind) -> list[int]:
-    """The constant, and what completes the basis."""
-    return [0, *range(2 * kind.n_harmonics + 1, kind.size)]
 
 
 def _t(stack: Any) -> Any:

@@ -1,9 +1,8 @@
 """Covariance operators that know their structure."""
 
 from odvff.linalg.composed import BlockDiagonal, BlockFactor, KroneckerFactor, KroneckerProduct
-from odvff.linalg.dense import Dense, DenseFactor
 from odvff.linalg.low_rank import Bordered, BorderedFactor, DiagonalPlusLowRank, LowRankFactor
-from odvff.linalg.operator import Covariance, Diagonal, DiagonalFactor, Factor
+from odvff.linalg.operator import Covariance, Dense, DenseFactor, Diagonal, DiagonalFactor, Factor
 
 __all__ = [
     "BlockDiagonal",

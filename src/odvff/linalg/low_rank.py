@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odvff.errors import FactorizationError
-from odvff.linalg.dense import Dense, DenseFactor
-from odvff.linalg.operator import Covariance, Diagonal, DiagonalFactor, Factor, scale_rows
+from odvff.linalg.operator import Covariance, Dense, DenseFactor, Diagonal, DiagonalFactor, Factor, scale_rows
 from odvff.support.arrays import Array, cholesky, concatenate, is_traced, namespace, solve_triangular
 
 
@@ -141,7 +140,7 @@ class BorderedFactor(Factor):
 
 @dataclass(frozen=True)
 class Bordered(Covariance):
-    """Diagonal plus low rank with q bordering rows, the first `lead` of them before the core, the rest after it."""
+    """Diagonal plus low rank with q bordering rows, the first of them before the core, the rest after it."""
 
     core: DiagonalPlusLowRank
     c: Array  # (q, n): coefficients of the eliminated part
@@ -149,7 +148,6 @@ class Bordered(Covariance):
     V: Array  # (q, r)
     N: Array  # (q, q), unit lower triangular
     eliminate: Array  # N⁻¹
-    lead: int
 
     @property
     def size(self) -> int:
@@ -157,11 +155,11 @@ class Bordered(Covariance):
 
     def split(self, b: Array) -> tuple[Array, Array]:
         """Rows of the core, rows of the border."""
-        stop = self.lead + self.core.size
-        return b[self.lead : stop], concatenate([b[: self.lead], b[stop:]])
+        stop = 1 + self.core.size
+        return b[1:stop], concatenate([b[:1], b[stop:]])
 
     def join(self, h: Array, w: Array) -> Array:
-        return concatenate([w[: self.lead], h, w[self.lead :]])
+        return concatenate([w[:1], h, w[1:]])
 
     def __matmul__(self, b: Array) -> Array:
         h, w = self.split(b)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from odvff.errors import FileError
 from odvff.features import Features, Fourier, InducingPoints, Kronecker, Levels
+from odvff.features.base import Stored
 from odvff.kernels import Additive, Categorical, Kernel, Matern, Separable
 from odvff.kernels.in_files import OfGPJax, kernel_words
 from odvff.model.known import named
@@ -19,7 +21,8 @@ KERNELS = (Matern, Categorical, Additive, Separable, OfGPJax)
 def term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
     """A term as plain values, and its arrays under names with this prefix."""
     features, kernel = term.features, kernel_words(term.kernel)
-    _refuse_namesake(features, features.kind(), FEATURES)
+    for one in (features, *features.factors):
+        _refuse_namesake(one, one.kind(), FEATURES)
     _refuse_namesake(term.kernel, kernel["kind"], KERNELS[:-1])
     return {
         "name": term.name,
@@ -44,11 +47,15 @@ class TermReader:
             raise FileError("a term in it reads a column that is not there.")
         if columns is not None and len(set(columns)) != len(columns):
             raise FileError("a term in it reads a column twice.")
-        own = words["features"]
-        made = named(text(own["kind"]), _with_names(FEATURES, self.known, Features), "features")
-        features = made.from_words(own, self.arrays, prefix, self.most)
+        features = self._features(words["features"], prefix, FEATURES)
         read = None if columns is None else tuple(columns)
         return Term(self._kernel(words["kernel"]), features, read, text(words["name"]))
+
+    def _features(self, words: Any, prefix: str, ours: tuple[Any, ...]) -> Any:
+        made = named(text(words["kind"]), _with_names(ours, self.known, Features), "features")
+        # products are of features of one column
+        part = partial(self._features, ours=(Fourier,))
+        return made.from_words(words, Stored(self.arrays, prefix, self.most, part))
 
     def _kernel(self, words: Any, depth: int = 0) -> Any:
         allowed = KERNELS if depth == 0 else (Matern, OfGPJax)  # sums and products are of kernels of one column

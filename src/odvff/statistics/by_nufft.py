@@ -24,7 +24,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from odvff.features.base import Axis
 from odvff.features.cells import evaluate, taylor
-from odvff.features.remainders import harmonic_form
+from odvff.features.matern_gram import harmonic_form
 from odvff.linalg.composed import slices
 from odvff.rows import row_slices
 from odvff.statistics.basis import columns_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.features.inverses import Inverse, WhitenedGroup
+from odvff.features.base import WhitenedGroup
 from odvff.terms import Sum, Term
 
 
@@ -100,7 +100,7 @@ class Whitened:
 
     blocks: Blocks
     groups: Sequence[WhitenedGroup]
-    inverses: Sequence[Inverse]
+    inverses: Sequence[Any]
 
     def traces(self, Ms: Sequence[Middle]) -> Any:
         return self.blocks.traces(self.groups, Ms)

@@ -21,7 +21,6 @@ import numpy as np
 from scipy.linalg import lapack
 
 from odvff.errors import FactorizationError
-from odvff.features.inverses import Inverse
 from odvff.inference.collapsed.blocks import Blocks, Middle, Whitened
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
@@ -169,14 +168,14 @@ class CollapsedBound:
         return np.array(gradient)
 
 
-def _whiten(inverses: Sequence[Inverse], slices: list[slice], gram: Any) -> Any:
+def _whiten(inverses: Sequence[Any], slices: list[slice], gram: Any) -> Any:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with their inverses."""
     half = np.empty_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
         half[s, : s.stop] = inverse @ gram[s, : s.stop]  # what lies to the right of it is not read
     whitened = np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
-        whitened[s.start :, s] = inverse.from_right(half[s.start :, s])
+        whitened[s.start :, s] = half[s.start :, s] @ inverse.T
     return whitened
 
 
