@@ -18,7 +18,7 @@ import numpy as np
 from odvff.errors import InputError, KernelError
 from odvff.features.base import Columns, FixedFeatures
 from odvff.kernels import Matern, matern, one_column
-from odvff.kernels.matern_shape import VANISHED
+from odvff.kernels.point_sums import VANISHED
 from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix
 

@@ -15,14 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from odvff.kernels.matern_shape import VANISHED
+from odvff.support.arrays import Array
+
+VANISHED = 1e3
+"""Distances are cut off here, in units of 1/λ: e^{−1000} is zero, and powers of larger numbers would overflow."""
 
 # c_k in k(r) = σ² Σ_k c_k (λr)^k e^{−λr}
 POLYNOMIALS = {1: (1.0,), 2: (1.0, 1.0), 3: (1.0, 1.0, 1 / 3)}
 
-
 BUCKETS_A_POINT, MOST_BUCKETS = 16, 2**14
 MOST_LOOKS = 4  # at points that share a bucket
+
+
+def polynomial(order: int, r: Array) -> Array:
+    """Σ_{k≤p} c_k rᵏ, what e⁻ʳ is multiplied with; order is p + 1 = ν + ½. NumPy and JAX alike."""
+    return 1.0 if order == 1 else 1 + r if order == 2 else 1 + r * (1 + r / 3)
 
 
 @dataclass(frozen=True)
