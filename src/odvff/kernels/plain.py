@@ -55,10 +55,6 @@ class Kernel(ABC):
         """The same with these lengthscales and this variance."""
         raise KernelError(f"{type(self).__name__} has no lengthscales and variance to replace.")
 
-    def columns(self, width: int) -> list[int]:
-        """The columns that are read from an input of this width."""
-        return list(range(width))
-
     def point_sum(self, points: Array, weights: Array) -> Callable[[Array], Array] | None:
         """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
         return None

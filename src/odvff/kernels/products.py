@@ -17,6 +17,7 @@ from odvff.support.words import items
 class _OfColumns(Scaled):
     """Made of one-column kernels: factor i reads column i."""
 
+    together: ClassVar[Any]  # how values of the factors become one
     in_gpjax_called: ClassVar[str]
 
     factors: tuple[Matern, ...]
@@ -27,16 +28,17 @@ class _OfColumns(Scaled):
             raise InputError(f"{name} takes a list of one-column Matérn kernels, got {factors!r}.")
         object.__setattr__(self, "factors", tuple(matern(factor) for factor in factors))
 
-    def _by_column(self, X: Array, Z: Array) -> list[Array]:
+    def covariance(self, X: Array, Z: Array) -> Array:
         X, Z = (matrix(A, name, n_columns=len(self.factors)) for A, name in ((X, "X"), (Z, "Z")))
-        return [k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(self.factors)]
+        return self.together(k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(self.factors))
 
     @property
     def scales(self) -> tuple[Any, ...]:
         return tuple(k.lengthscale for k in self.factors)
 
-    def columns(self, width: int) -> list[int]:
-        return list(range(len(self.factors)))
+    @property
+    def total_variance(self) -> Any:
+        return self.together(k.variance for k in self.factors)
 
     def _with(self, scales: Sequence[Any], variances: Sequence[Any]) -> Self:
         each = zip(self.factors, scales, variances, strict=True)
@@ -66,15 +68,13 @@ class _OfColumns(Scaled):
 class Separable(_OfColumns):
     """A product of one-column kernels: factor i reads column i."""
 
+    together = staticmethod(prod)
     in_gpjax_called = "ProductKernel"
-
-    def covariance(self, X: Array, Z: Array) -> Array:
-        return prod(self._by_column(X, Z))
 
     @property
     def numbers(self) -> tuple[Any, ...]:
         # one variance for the product: others would only trade it to and fro
-        return (*self.scales, prod(k.variance for k in self.factors))
+        return (*self.scales, self.total_variance)
 
     def at(self, numbers: Sequence[Any]) -> "Separable":
         # the first factor has all of the variance
@@ -89,10 +89,8 @@ class Additive(_OfColumns):
     For inducing points that see all columns at once (SVGP). With features for each column use a `Sum` of terms instead.
     """
 
+    together = staticmethod(sum)
     in_gpjax_called = "SumKernel"
-
-    def covariance(self, X: Array, Z: Array) -> Array:
-        return sum(self._by_column(X, Z))
 
     @property
     def numbers(self) -> tuple[Any, ...]:
@@ -100,10 +98,6 @@ class Additive(_OfColumns):
 
     def at(self, numbers: Sequence[Any]) -> "Additive":
         return self._with(numbers[::2], numbers[1::2])
-
-    @property
-    def total_variance(self) -> Any:
-        return sum(k.variance for k in self.factors)
 
     def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Additive":
         # shares of the variance stay

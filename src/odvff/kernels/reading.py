@@ -13,7 +13,6 @@ from odvff.support.arrays import Array, asarray, in_double_precision, is_traced
 from odvff.support.checks import matrix
 from odvff.support.words import items, number, text, whole
 
-COLUMN_HINT = "choose one with `active_dims=[i]` in the kernel or `columns=[i]` in the term"
 MATERNS = {0.5: "Matern12", 1.5: "Matern32", 2.5: "Matern52"}
 TOGETHER = ("SumKernel", "ProductKernel")
 # GPJax's kernels that a file holds, with the numbers that make them
@@ -85,8 +84,6 @@ def categorical(kernel: Any) -> Categorical:
 
 def columns(kernel: Any, width: int) -> list[int]:
     """The columns that a kernel reads from an input of this width, checked (JAX would clamp them in silence)."""
-    if isinstance(kernel, Kernel):
-        return kernel.columns(width)
     if is_gpjax(kernel, *TOGETHER):
         return sorted({c for k in kernel.kernels for c in columns(k, width)})
     active = getattr(kernel, "active_dims", None)
@@ -110,7 +107,10 @@ def one_column(kernel: Any, width: int) -> int:
     """The single column that a kernel reads."""
     read = columns(kernel, width)
     if len(read) != 1:
-        raise InputError(f"{name_of(kernel)} reads columns {read}, and one is needed here; {COLUMN_HINT}.")
+        raise InputError(
+            f"{name_of(kernel)} reads columns {read}, and one is needed here; choose one with `active_dims=[i]` in the "
+            "kernel or `columns=[i]` in the term."
+        )
     return read[0]
 
 

@@ -44,7 +44,7 @@ def as_likelihood(likelihood: Any) -> Likelihood:
     gpjax = sys.modules.get("gpjax")
     if gpjax is None or not isinstance(likelihood, gpjax.likelihoods.AbstractLikelihood):
         raise InputError(f"likelihood must be an odvff.likelihoods.Likelihood or one of GPJax's, got {likelihood!r}.")
-    from odvff.likelihoods.from_gpjax import FromGPJax
+    from odvff.likelihoods.by_gpjax import FromGPJax
 
     return FromGPJax(likelihood)
 
@@ -55,10 +55,7 @@ def likelihood_for(likelihood: Any, *, labels: bool) -> Likelihood:
     if isinstance(likelihood, str) and likelihood in choices:
         return choices[likelihood]()
     if isinstance(likelihood, str) or likelihood is None or isinstance(likelihood, int | float):
-        raise InputError(
-            Argument("likelihood"),
-            f" must be one of {', '.join(choices)}, got {likelihood!r}.",
-        )
+        raise InputError(Argument("likelihood"), f" must be one of {', '.join(choices)}, got {likelihood!r}.")
     found = as_likelihood(likelihood)
     found = getattr(found, "ours", lambda: None)() or found
     if found.for_labels != labels:
