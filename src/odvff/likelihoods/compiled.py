@@ -1,7 +1,6 @@
 """Expectations of GPJax's likelihoods, compiled once for a kind of likelihood: rows come in blocks of one size."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -31,6 +30,13 @@ def expected_log_density(module: Any, y: Array, *moments: Array) -> Array:
 def derivatives(module: Any, y: Array, *moments: Array) -> tuple[Array, ...]:
     slopes = jax.grad(lambda moments: expected_log_density(module, y, *moments).sum())(moments)
     return expected_log_density(module, y, *moments), *slopes
+
+
+@eqx.filter_jit  # type: ignore[untyped-decorator]
+@eqx.filter_value_and_grad  # type: ignore[untyped-decorator]
+def average_log_density(module: Any, y: Array, weights: Array, means: Array, variances: Array) -> Array:
+    """With its gradient in the parameters."""
+    return weights @ expected_log_density(module, y, *by_process(means, variances)) / weights.sum()
 
 
 @eqx.filter_jit  # type: ignore[untyped-decorator]
@@ -82,17 +88,10 @@ class CompiledAdjustable(Adjustable):
     def _loss(self, sample: Sample, policy: Policy) -> tuple[Callable[[Any], Any], bool]:
         @in_double_precision
         def loss(p: Any) -> tuple[float, Any]:
-            value, gradient = _in_parameters(self._make, self._unravel(jnp.asarray(p)), *sample)
+            value, gradient = average_log_density(self._module(p), *sample)
             return -float(value), -np.asarray(ravel_pytree(gradient)[0])
 
         return loss, True
-
-
-@partial(jax.jit, static_argnums=0)
-def _in_parameters(make: Any, p: Any, y: Any, w: Any, means: Any, variances: Any) -> Any:
-    """The average of E log p, and its derivatives in the parameters."""
-    rows = (y, *by_process(means, variances))
-    return jax.value_and_grad(lambda p: w @ expected_log_density(make(p), *rows) / w.sum())(p)
 
 
 class GPJaxLogit(gpx.likelihoods.AbstractLikelihood):  # type: ignore[misc]
