@@ -13,8 +13,6 @@ from odvff.support.arrays import Array, asarray, namespace
 from odvff.support.checks import matrix, positive
 from odvff.support.words import number
 
-SMOOTHNESSES = (0.5, 1.5, 2.5)
-
 
 class Kernel(ABC):
     """A covariance function, written over the functions that NumPy and JAX share (`odvff.support.arrays.namespace`).
@@ -111,7 +109,7 @@ class Matern(Scaled):
     variance: Any = 1.0
 
     def __post_init__(self) -> None:
-        if self.smoothness not in SMOOTHNESSES:
+        if self.smoothness not in (0.5, 1.5, 2.5):
             raise InputError(
                 Argument("smoothness"), f" must be 0.5, 1.5 or 2.5, got {self.smoothness!r}; 1.5 is a good default."
             )

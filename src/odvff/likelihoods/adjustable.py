@@ -60,14 +60,11 @@ class Adjustable:
         """
         if self._likelihood.tells_level:
             return lambda y, variance: (self._likelihood.pseudo_target(y), np.full(len(y), NEARLY))
-        level = self._level(flat, sample)
+        level = 0.0 if self._likelihood.same_scale else self._level(flat, sample)
         return lambda y, variance: (np.full(len(y), level), variance)
 
     def _level(self, flat: Any, sample: Sample) -> float:
-        if self._likelihood.same_scale:
-            return 0.0
-        few = slice(0, BLOCK_ROWS)
-        y, w = sample[0][few], sample[1][few]
+        y, w = (part[:BLOCK_ROWS] for part in sample[:2])
         nearly = np.full((1, len(y)), NEARLY)
         candidates = np.append(np.linspace(-10, 10, 41), np.log(np.maximum(y.mean(), 1e-3)))
         values = [self.expectations(flat, y, w, np.full((1, len(y)), c), nearly)[0] for c in candidates]
