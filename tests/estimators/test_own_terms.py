@@ -24,7 +24,7 @@ from odvff import (
     Term,
 )
 from odvff.kernels import Kernel, covariance
-from odvff.kernels.in_files import kernel_words
+from odvff.kernels.reading import kernel_words
 from odvff.model.evaluation import Evaluator
 from odvff.model.file_terms import TermReader
 from odvff.report import render

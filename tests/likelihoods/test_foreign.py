@@ -12,7 +12,7 @@ from odvff import FileError, Fourier, GaussianNoise, InputError, Matern, ODVFFCl
 from odvff.inference.sites import fit_sites
 from odvff.inference.stochastic.trainer import Trainer
 from odvff.likelihoods import LIKELIHOODS, Likelihood
-from odvff.likelihoods.from_gpjax import FromGPJax
+from odvff.likelihoods.by_gpjax import FromGPJax
 from odvff.model.evaluation import Evaluator
 from odvff.report import write_report
 from odvff.support.arrays import namespace

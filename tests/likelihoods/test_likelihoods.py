@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from odvff import GaussianNoise, InputError
 from odvff.errors import NumericalError
 from odvff.likelihoods import expected_log_density, log_predictive_density, predictive_moments
-from odvff.likelihoods.gpjax_logit import GPJaxLogit
+from odvff.likelihoods.compiled import GPJaxLogit
 from odvff.likelihoods.logit import Logit
 from odvff.likelihoods.poisson import Poisson
 

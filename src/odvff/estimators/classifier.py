@@ -9,8 +9,7 @@ from sklearn.base import ClassifierMixin
 from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator
 from odvff.estimators.parameters import argument, described
-from odvff.likelihoods import Likelihood, choices_in_words
-from odvff.likelihoods.units import PLAIN
+from odvff.likelihoods import Likelihood, Units, choices_in_words
 from odvff.model.task import Labels, log_of
 from odvff.support.run import Run
 from odvff.tables import TableSource
@@ -77,7 +76,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             label = plain(found[c])
             rows = self._rows(schema, source, lambda y, label=label: (y == label).astype(np.float64))  # type: ignore[misc]
             own = run.of_class(c, label) if len(wanted) > 1 else run
-            output = self._fit_output(schema, rows, self._likelihood(), PLAIN, own, label)
+            output = self._fit_output(schema, rows, self._likelihood(), Units(), own, label)
             if output.message == "interrupted" and len(wanted) > 1:
                 raise KeyboardInterrupt  # the classes without a fit make no model
             outputs.append(output)

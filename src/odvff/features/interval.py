@@ -21,7 +21,7 @@ from odvff.features.base import Columns, FixedFeatures
 from odvff.features.cells import evaluate
 from odvff.features.matern_gram import NOISE_DENSITY, STATE_PRECISION
 from odvff.kernels import Matern, matern, one_column
-from odvff.kernels.matern_shape import VANISHED
+from odvff.kernels.point_sums import VANISHED
 from odvff.linalg import Dense
 from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix

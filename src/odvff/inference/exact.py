@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from odvff.kernels import Additive, Separable, parameter
-from odvff.kernels.as_gpjax import as_gpjax, from_gpjax
 
 
 def fit_exact(
@@ -17,7 +16,7 @@ def fit_exact(
 ) -> tuple[Any, float, list[float]]:
     """The kernel and the noise variance with the highest evidence, from these on, and −evidence on the way."""
     with jax.enable_x64(True):
-        prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=as_gpjax(kernel))
+        prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=kernel.in_gpjax())
         model = prior * gpx.likelihoods.Gaussian(obs_stddev=jnp.asarray(np.sqrt(noise)))
         model, history = gpx.fit_scipy(
             model=model,
@@ -27,4 +26,4 @@ def fit_exact(
             verbose=False,
         )
         noise = float(parameter(model.likelihood.obs_stddev)) ** 2
-        return from_gpjax(model.prior.kernel, kernel), noise, [float(h) for h in history]
+        return kernel.from_gpjax(model.prior.kernel), noise, [float(h) for h in history]

@@ -1,8 +1,6 @@
-"""Kernels: GPJax's, read without importing it, and some by their plain numbers.
+"""Kernels by their plain numbers, so that a model of a table runs on NumPy; and GPJax's, read without importing it.
 
-A Fourier term needs of its kernel only the smoothness, the lengthscale and the variance. `Matern` holds these as
-numbers, so that a model of such terms runs on NumPy alone; `Categorical` and `Separable` do the same for a column
-of levels and for a product. Everything else is GPJax's, or a subclass of `Kernel`.
+A kernel of your own is a subclass of `Kernel`.
 """
 
 from odvff.kernels.plain import Categorical, Kernel, Matern

@@ -3,18 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from odvff.errors import Argument, InputError, KernelError
-from odvff.kernels.matern_shape import VANISHED, polynomial
-from odvff.kernels.point_sums import LevelSum, MaternSum
+from odvff.kernels.point_sums import VANISHED, LevelSum, MaternSum, polynomial
 from odvff.support.arrays import Array, asarray, namespace
 from odvff.support.checks import matrix, positive
 from odvff.support.words import number
-
-SMOOTHNESSES = (0.5, 1.5, 2.5)
 
 
 class Kernel(ABC):
@@ -34,6 +31,15 @@ class Kernel(ABC):
         """k(x, x) for every row, (N,)."""
 
     @property
+    def numbers(self) -> tuple[Any, ...]:
+        """Those that are found from data."""
+        return tuple(getattr(self, name) for name in self.learned)
+
+    def at(self, numbers: Sequence[Any]) -> Self:
+        """The same with other numbers; all 1, equal kernels are one computation."""
+        return replace(self, **dict(zip(self.learned, numbers, strict=True)))  # type: ignore[type-var]
+
+    @property
     def scales(self) -> tuple[Any, ...]:
         """The lengthscale of every column; empty where there are none."""
         return ()
@@ -43,31 +49,13 @@ class Kernel(ABC):
         """σ², what all of k is proportional to."""
         raise KernelError(f"{type(self).__name__} has no variance that features could take it by.")
 
-    def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Kernel":
+    def with_numbers(self, scales: Sequence[Any], variance: Any) -> Self:
         """The same with these lengthscales and this variance."""
         raise KernelError(f"{type(self).__name__} has no lengthscales and variance to replace.")
-
-    def columns(self, width: int) -> list[int]:
-        """The columns that are read from an input of this width."""
-        return list(range(width))
 
     def point_sum(self, points: Array, weights: Array) -> Callable[[Array], Array] | None:
         """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
         return None
-
-    # training: the logarithms of `learned` numbers, and the way back
-
-    def logs(self) -> Any:
-        """A tree of the logarithms that training changes."""
-        return {name: _log(getattr(self, name)) for name in self.learned}
-
-    def template(self) -> Any:
-        """The same with these numbers 1: equal templates are one computation."""
-        return replace(self, **dict.fromkeys(self.learned, 1.0))  # type: ignore[type-var]
-
-    def with_logs(self, logs: Any) -> Any:
-        """The template with numbers."""
-        return replace(self, **{name: _exp(logs[name]) for name in self.learned})  # type: ignore[type-var]
 
     # what a file holds
 
@@ -81,13 +69,31 @@ class Kernel(ABC):
         return {field.name: float(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    def from_words(cls, words: dict[str, Any], inner: Callable[[Any], "Kernel"]) -> "Kernel":
+    def from_words(cls, words: dict[str, Any], inner: Callable[[Any], "Kernel"]) -> Self:
         """The inverse, every value checked; `inner` reads kernels that this one is made of."""
         return cls(**{name: number(value) for name, value in words.items() if name != "kind"})
 
 
+class Scaled(Kernel):
+    """σ² times a correlation: its numbers are a lengthscale for each column, where it has any, and σ²."""
+
+    def variances(self, X: Array) -> Array:
+        return self.total_variance * np.ones(len(X))
+
+    @property
+    def scales(self) -> tuple[Any, ...]:
+        return self.numbers[:-1]
+
+    @property
+    def total_variance(self) -> Any:
+        return self.numbers[-1]
+
+    def with_numbers(self, scales: Sequence[Any], variance: Any) -> Self:
+        return self.at((*scales, variance))
+
+
 @dataclass(frozen=True)
-class Matern(Kernel):
+class Matern(Scaled):
     """A one-column Matérn kernel by its plain numbers.
 
     σ² Σ_{k≤p} c_k (λr)^k e^{−λr} with λ = √(2ν)/ℓ and p = ν − ½.
@@ -103,11 +109,11 @@ class Matern(Kernel):
     variance: Any = 1.0
 
     def __post_init__(self) -> None:
-        if self.smoothness not in SMOOTHNESSES:
+        if self.smoothness not in (0.5, 1.5, 2.5):
             raise InputError(
                 Argument("smoothness"), f" must be 0.5, 1.5 or 2.5, got {self.smoothness!r}; 1.5 is a good default."
             )
-        for name in ("lengthscale", "variance"):
+        for name in self.learned:
             object.__setattr__(self, name, positive(getattr(self, name), name))
 
     @property
@@ -130,26 +136,12 @@ class Matern(Kernel):
         r = self.rate * np.minimum(np.abs(X - Z.T), VANISHED / self.rate)
         return self.variance * np.exp(-r) * polynomial(self.order, r)
 
-    def variances(self, X: Array) -> Array:
-        return self.variance * np.ones(len(X))
-
-    @property
-    def scales(self) -> tuple[Any, ...]:
-        return (self.lengthscale,)
-
-    @property
-    def total_variance(self) -> Any:
-        return self.variance
-
-    def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Matern":
-        return Matern(self.smoothness, scales[0], variance)
-
     def point_sum(self, points: Array, weights: Array) -> MaternSum:
         return MaternSum.of(self, points, weights)
 
 
 @dataclass(frozen=True)
-class Categorical(Kernel):
+class Categorical(Scaled):
     """σ² if two rows have the same level, else 0: GPJax's `White` kernel on a column of level codes."""
 
     learned = ("variance",)
@@ -163,23 +155,5 @@ class Categorical(Kernel):
         X, Z = matrix(X, "X", n_columns=1), matrix(Z, "Z", n_columns=1)
         return self.variance * (X == Z.T)
 
-    def variances(self, X: Array) -> Array:
-        return self.variance * np.ones(len(X))
-
-    @property
-    def total_variance(self) -> Any:
-        return self.variance
-
-    def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Categorical":
-        return Categorical(variance)
-
     def point_sum(self, points: Array, weights: Array) -> LevelSum:
         return LevelSum.of(self, points, weights)
-
-
-def _log(value: Any) -> Any:
-    return namespace(value).log(value)
-
-
-def _exp(value: Any) -> Any:
-    return namespace(value).exp(value)

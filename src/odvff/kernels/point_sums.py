@@ -1,12 +1,12 @@
 """Σ_i a_i k(γ_i, x) of a one-column kernel in a time that does not grow with the number of points.
 
-A Matérn kernel is e^{−λr} times a polynomial in λr, so the points to the left of x act on it only through
+A Matérn kernel is e^{−λr} times a polynomial in λr, so what the points to the left of x add is one too, in the distance
+h = λ(x−g) from the nearest of them:
 
-    L_k(g) = Σ_{γ_i ≤ g} a_i e^{−λ(g−γ_i)} (λ(g−γ_i))^k,     k = 0 … p,
+    Σ_{γ_i ≤ g} a_i k(γ_i, x) = e^{−h} Q_g(h),     Q_{g′}(h) = e^{−d} Q_g(d + h) + a′ Σ_k c_k h^k
 
-at the nearest of them, g: over a further distance h = λ(x−g) these become e^{−h} Σ_m C(k,m) h^{k−m} L_m(g). The same
-holds to the right. One look for the nearest points and two exponentials for each row, whatever their number; every
-exponent is negative, so nothing overflows.
+at the next point, g′ = g + d/λ, whose weight is a′. The same holds to the right. One look for the nearest points and
+two exponentials for each row, whatever their number; every exponent is negative, so nothing overflows.
 """
 
 from dataclasses import dataclass, replace
@@ -15,14 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from odvff.kernels.matern_shape import VANISHED
+from odvff.support.arrays import Array
+
+VANISHED = 1e3
+"""Distances are cut off here, in units of 1/λ: e^{−1000} is zero, and powers of larger numbers would overflow."""
 
 # c_k in k(r) = σ² Σ_k c_k (λr)^k e^{−λr}
 POLYNOMIALS = {1: (1.0,), 2: (1.0, 1.0), 3: (1.0, 1.0, 1 / 3)}
 
-
 BUCKETS_A_POINT, MOST_BUCKETS = 16, 2**14
 MOST_LOOKS = 4  # at points that share a bucket
+
+
+def polynomial(order: int, r: Array) -> Array:
+    """Σ_{k≤p} c_k rᵏ, what e⁻ʳ is multiplied with; order is p + 1 = ν + ½. NumPy and JAX alike."""
+    return 1.0 if order == 1 else 1 + r if order == 2 else 1 + r * (1 + r / 3)
 
 
 @dataclass(frozen=True)
@@ -71,20 +78,18 @@ class MaternSum:
     rate: float
     points: Any  # sorted, (M,)
     places: Places
-    left: Any  # coefficients of h^j in e^{−h} Σ_j …, of the points to the left and at each point: (M + 1, s)
-    right: Any  # of those to the right; the first row of `left` and the last of `right` are of none
+    left: Any  # coefficients of Q at each point, for those to the left and itself: (M + 1, s)
+    right: Any  # for those to the right; the first row of `left` and the last of `right` are of none
 
     @classmethod
     def of(cls, kernel: Any, points: Any, weights: Any) -> "MaternSum":
         order = np.argsort(points)
         g, a, rate = points[order], kernel.variance * weights[order], float(kernel.rate)
-        c = POLYNOMIALS[kernel.order]
         steps = rate * np.minimum(np.diff(g), VANISHED / rate)
         none = np.zeros((1, kernel.order))
-        left = np.concatenate([none, _coefficients(_states(a, steps, kernel.order), c)])
-        # to the right: the same from the other end, without the point itself, which is to the left
-        right = np.concatenate([_coefficients(_states(a[::-1], steps[::-1], kernel.order), c)[::-1], none])
-        return cls(rate, g, Places.among(g), left, right)
+        # to the right: the same from the other end
+        left, right = _coefficients(a, steps, kernel.order), _coefficients(a[::-1], steps[::-1], kernel.order)[::-1]
+        return cls(rate, g, Places.among(g), np.concatenate([none, left]), np.concatenate([right, none]))
 
     def __call__(self, x: Any) -> Any:
         place = self.places(x)  # so many points are to the left, or here
@@ -105,27 +110,13 @@ class MaternSum:
         return total
 
 
-def _states(a: Any, steps: Any, order: int) -> Any:
-    """L_k at every point, (M, s), from left to right."""
-    states = np.zeros((len(a), order))
-    state = np.zeros(order)
+def _coefficients(a: Any, steps: Any, order: int) -> Any:
+    """Those of Q at every point, (M, s), from left to right."""
+    Q, result = np.zeros(order), np.zeros((len(a), order))
     for i, weight in enumerate(a):
-        if i:
-            h, decay = steps[i - 1], np.exp(-steps[i - 1])
-            state = np.array(
-                [decay * sum(comb(k, m) * h ** (k - m) * state[m] for m in range(k + 1)) for k in range(order)]
-            )
-        state[0] += weight
-        states[i] = state
-    return states
-
-
-def _coefficients(states: Any, c: tuple[float, ...]) -> Any:
-    """Σ_k c_k Σ_m C(k,m) h^{k−m} L_m by powers of h."""
-    result = np.zeros_like(states)
-    for k, factor in enumerate(c):
-        for m in range(k + 1):
-            result[:, k - m] += factor * comb(k, m) * states[:, m]
+        d = steps[i - 1] if i else 0.0
+        further = [sum(comb(k, j) * d ** (k - j) * Q[k] for k in range(j, order)) for j in range(order)]
+        result[i] = Q = np.exp(-d) * np.array(further) + weight * np.array(POLYNOMIALS[order])
     return result
 
 

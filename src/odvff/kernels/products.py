@@ -3,20 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from odvff.errors import FileError, InputError, KernelError
-from odvff.kernels.plain import Kernel, Matern
-from odvff.kernels.reading import is_gpjax, matern, name_of, one_column
+from odvff.errors import InputError, KernelError
+from odvff.kernels.plain import Kernel, Matern, Scaled
+from odvff.kernels.reading import MATERNS, is_gpjax, make_gpjax, matern, name_of, one_column
 from odvff.support.arrays import Array
 from odvff.support.checks import matrix
+from odvff.support.words import items
 
 
 @dataclass(frozen=True)
-class _OfColumns(Kernel):
+class _OfColumns(Scaled):
     """Made of one-column kernels: factor i reads column i."""
+
+    together: ClassVar[Any]  # how values of the factors become one
+    in_gpjax_called: ClassVar[str]
 
     factors: tuple[Matern, ...]
 
@@ -26,59 +28,58 @@ class _OfColumns(Kernel):
             raise InputError(f"{name} takes a list of one-column Matérn kernels, got {factors!r}.")
         object.__setattr__(self, "factors", tuple(matern(factor) for factor in factors))
 
-    def _by_column(self, X: Array, Z: Array) -> list[Array]:
+    def covariance(self, X: Array, Z: Array) -> Array:
         X, Z = (matrix(A, name, n_columns=len(self.factors)) for A, name in ((X, "X"), (Z, "Z")))
-        return [k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(self.factors)]
+        return self.together(k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(self.factors))
 
     @property
     def scales(self) -> tuple[Any, ...]:
         return tuple(k.lengthscale for k in self.factors)
 
-    def columns(self, width: int) -> list[int]:
-        return list(range(len(self.factors)))
+    @property
+    def total_variance(self) -> Any:
+        return self.together(k.variance for k in self.factors)
+
+    def _with(self, scales: Sequence[Any], variances: Sequence[Any]) -> Self:
+        each = zip(self.factors, scales, variances, strict=True)
+        return type(self)(tuple(Matern(k.smoothness, scale, variance) for k, scale, variance in each))
 
     def to_words(self) -> dict[str, Any]:
         return {"factors": [{"kind": k.kind(), **k.to_words()} for k in self.factors]}
 
     @classmethod
-    def from_words(cls, words: dict[str, Any], inner: Callable[[Any], Kernel]) -> "_OfColumns":
-        if not isinstance(words["factors"], list):
-            raise FileError(f"a list is missing; there is {str(words['factors'])[:40]!r}.")
-        return cls(tuple(matern(inner(w)) for w in words["factors"]))
+    def from_words(cls, words: dict[str, Any], inner: Callable[[Any], Kernel]) -> Self:
+        return cls(tuple(matern(inner(factor)) for factor in items(words["factors"])))
+
+    def in_gpjax(self) -> Any:
+        """GPJax's kernel of the same numbers, to train it there."""
+        parts = [
+            make_gpjax(MATERNS[k.smoothness], {"lengthscale": k.lengthscale, "variance": k.variance}, active_dims=[i])
+            for i, k in enumerate(self.factors)
+        ]
+        return parts[0] if len(parts) == 1 else make_gpjax(self.in_gpjax_called, {}, kernels=parts)
+
+    def from_gpjax(self, fitted: Any) -> Self:
+        """The same with the numbers of its fitted twin."""
+        return type(self)((fitted,) if len(self.factors) == 1 else tuple(fitted.kernels))
 
 
 @dataclass(frozen=True)
 class Separable(_OfColumns):
     """A product of one-column kernels: factor i reads column i."""
 
-    def covariance(self, X: Array, Z: Array) -> Array:
-        return prod(self._by_column(X, Z))
-
-    def variances(self, X: Array) -> Array:
-        return prod(k.variances(X) for k in self.factors)
+    together = staticmethod(prod)
+    in_gpjax_called = "ProductKernel"
 
     @property
-    def total_variance(self) -> Any:
-        return prod(k.variance for k in self.factors)
+    def numbers(self) -> tuple[Any, ...]:
+        # one variance for the product: others would only trade it to and fro
+        return (*self.scales, self.total_variance)
 
-    def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Separable":
+    def at(self, numbers: Sequence[Any]) -> "Separable":
         # the first factor has all of the variance
-        each = zip(self.factors, scales, strict=True)
-        return Separable(tuple(Matern(k.smoothness, l, variance if i == 0 else 1.0) for i, (k, l) in enumerate(each)))
-
-    def logs(self) -> list[dict[str, Any]]:
-        # one variance for the product: the others would only trade it to and fro
-        first, *rest = (k.logs() for k in self.factors)
-        return [first, *({"lengthscale": logs["lengthscale"]} for logs in rest)]
-
-    def template(self) -> "Separable":
-        first, *rest = self.factors
-        return Separable((first.template(), *(Matern(k.smoothness, 1.0, k.variance) for k in rest)))
-
-    def with_logs(self, logs: list[dict[str, Any]]) -> "Separable":
-        first, *rest = self.factors
-        scales = [{**own, "variance": np.log(k.variance)} for k, own in zip(rest, logs[1:], strict=True)]
-        return Separable((first.with_logs(logs[0]), *(k.with_logs(own) for k, own in zip(rest, scales, strict=True))))
+        *scales, variance = numbers
+        return self._with(scales, [variance] + [1.0] * (len(scales) - 1))
 
 
 @dataclass(frozen=True)
@@ -88,30 +89,20 @@ class Additive(_OfColumns):
     For inducing points that see all columns at once (SVGP). With features for each column use a `Sum` of terms instead.
     """
 
-    def covariance(self, X: Array, Z: Array) -> Array:
-        return sum(self._by_column(X, Z))
-
-    def variances(self, X: Array) -> Array:
-        return sum(k.variances(X) for k in self.factors)
+    together = staticmethod(sum)
+    in_gpjax_called = "SumKernel"
 
     @property
-    def total_variance(self) -> Any:
-        return sum(k.variance for k in self.factors)
+    def numbers(self) -> tuple[Any, ...]:
+        return tuple(number for k in self.factors for number in k.numbers)
+
+    def at(self, numbers: Sequence[Any]) -> "Additive":
+        return self._with(numbers[::2], numbers[1::2])
 
     def with_numbers(self, scales: Sequence[Any], variance: Any) -> "Additive":
         # shares of the variance stay
         share = variance / self.total_variance
-        each = zip(self.factors, scales, strict=True)
-        return Additive(tuple(Matern(k.smoothness, l, k.variance * share) for k, l in each))
-
-    def logs(self) -> list[dict[str, Any]]:
-        return [k.logs() for k in self.factors]
-
-    def template(self) -> "Additive":
-        return Additive(tuple(k.template() for k in self.factors))
-
-    def with_logs(self, logs: list[dict[str, Any]]) -> "Additive":
-        return Additive(tuple(k.with_logs(own) for k, own in zip(self.factors, logs, strict=True)))
+        return self._with(scales, [k.variance * share for k in self.factors])
 
 
 def separable(kernel: Any, n: int) -> list[Matern]:

@@ -1,28 +1,38 @@
 """Kernels as they come: ours, and GPJax's, read without importing it."""
 
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from odvff.errors import InputError, KernelError
-from odvff.kernels.plain import SMOOTHNESSES, Categorical, Kernel, Matern
+from odvff.errors import FileError, InputError, KernelError
+from odvff.kernels.plain import Categorical, Kernel, Matern
 from odvff.support.arrays import Array, asarray, in_double_precision, is_traced
 from odvff.support.checks import matrix
+from odvff.support.words import items, number, text, whole
 
-COLUMN_HINT = "choose one with `active_dims=[i]` in the kernel or `columns=[i]` in the term"
+MATERNS = {0.5: "Matern12", 1.5: "Matern32", 2.5: "Matern52"}
+TOGETHER = ("SumKernel", "ProductKernel")
+# GPJax's kernels that a file holds, with the numbers that make them
+NUMBERS = {
+    **dict.fromkeys(("RBF", *MATERNS.values()), ("lengthscale", "variance")),
+    "Periodic": ("lengthscale", "variance", "period"),
+    "PoweredExponential": ("lengthscale", "variance", "power"),
+    "RationalQuadratic": ("lengthscale", "variance", "alpha"),
+    "Linear": ("variance",),
+}
 
 
 def covariance(kernel: Any, X: Array, Z: Array) -> Array:
     """k(X, Z), of shape (N, M), for a plain kernel or any of GPJax's."""
     if isinstance(kernel, Kernel):
         return kernel.covariance(X, Z)
-    X, Z = matrix(X, "X"), matrix(Z, "Z", n_columns=None)
+    X, Z = matrix(X, "X"), matrix(Z, "Z")
     if X.shape[1] != Z.shape[1]:
         raise InputError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}; both must have the kernel's columns.")
-    read = columns(kernel, X.shape[1])
-    plain = _plain(kernel)
+    read, plain = columns(kernel, X.shape[1]), _plain(kernel)
     if plain is not None and len(read) == 1:
         return plain.covariance(X[:, read], Z[:, read])
     return _evaluate(_gpjax_functions()[0], kernel, X, Z)
@@ -33,16 +43,26 @@ def variances(kernel: Any, X: Array) -> Array:
     X = matrix(X, "X")
     if isinstance(kernel, Kernel):
         return kernel.variances(X)
-    read = columns(kernel, X.shape[1])
-    plain = _plain(kernel)
+    read, plain = columns(kernel, X.shape[1]), _plain(kernel)
     if plain is not None and len(read) == 1:
         return plain.variances(X)
     return _evaluate(_gpjax_functions()[1], kernel, X)
 
 
+def point_sum(kernel: Any, points: Array, weights: Array) -> Callable[[Array], Array] | None:
+    """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
+    return kernel.point_sum(points, weights) if isinstance(kernel, Kernel) else None
+
+
+def plain(kernel: Any) -> Any:
+    """The kernel by its plain numbers, where it has them, and reads all columns."""
+    reads_some = getattr(kernel, "active_dims", None) not in (None, slice(None))
+    return kernel if reads_some else _plain(kernel) or kernel
+
+
 def matern(kernel: Any) -> Matern:
     """The plain numbers of a one-column Matérn kernel, ours or GPJax's."""
-    plain = kernel if isinstance(kernel, Matern) else _plain(kernel)
+    plain = _plain(kernel)
     if isinstance(plain, Matern):
         return plain
     raise KernelError(
@@ -54,7 +74,7 @@ def matern(kernel: Any) -> Matern:
 
 def categorical(kernel: Any) -> Categorical:
     """The variance of a categorical kernel, ours or GPJax's `White`."""
-    plain = kernel if isinstance(kernel, Categorical) else _plain(kernel)
+    plain = _plain(kernel)
     if isinstance(plain, Categorical):
         return plain
     raise KernelError(
@@ -64,9 +84,7 @@ def categorical(kernel: Any) -> Categorical:
 
 def columns(kernel: Any, width: int) -> list[int]:
     """The columns that a kernel reads from an input of this width, checked (JAX would clamp them in silence)."""
-    if isinstance(kernel, Kernel):
-        return kernel.columns(width)
-    if is_gpjax(kernel, "SumKernel", "ProductKernel"):
+    if is_gpjax(kernel, *TOGETHER):
         return sorted({c for k in kernel.kernels for c in columns(k, width)})
     active = getattr(kernel, "active_dims", None)
     if active is None or active == slice(None):
@@ -89,10 +107,14 @@ def one_column(kernel: Any, width: int) -> int:
     """The single column that a kernel reads."""
     read = columns(kernel, width)
     if len(read) != 1:
-        raise InputError(f"{name_of(kernel)} reads columns {read}, and one is needed here; {COLUMN_HINT}.")
+        raise InputError(
+            f"{name_of(kernel)} reads columns {read}, and one is needed here; choose one with `active_dims=[i]` in the "
+            "kernel or `columns=[i]` in the term."
+        )
     return read[0]
 
 
+@in_double_precision
 def parameter(value: Any) -> Array:
     """A GPJax parameter as a float64 number or array: NumPy's, unless it is being traced."""
     from gpjax.parameters import val
@@ -106,14 +128,69 @@ def is_gpjax(kernel: Any, *names: str) -> bool:
     return gpjax is not None and any(type(kernel) is getattr(gpjax.kernels, name, None) for name in names)
 
 
+def name_of(kernel: Any) -> str:
+    return f"{type(kernel).__module__.split('.')[0]}'s {type(kernel).__name__}"
+
+
 @in_double_precision
-def _plain(kernel: Any) -> Matern | Categorical | None:
-    """The plain numbers of a GPJax kernel that has them."""
+def make_gpjax(name: str, numbers: dict[str, Any], **rest: Any) -> Any:
+    """A kernel of GPJax."""
+    import gpjax as gpx
+    import jax.numpy as jnp
+
+    return getattr(gpx.kernels, name)(**rest, **{key: jnp.asarray(value) for key, value in numbers.items()})
+
+
+def kernel_words(kernel: Any) -> dict[str, Any]:
+    """A kernel as plain values, for a file: ours say theirs themselves."""
+    kernel = plain(kernel)
+    return {"kind": kernel.kind(), **kernel.to_words()} if isinstance(kernel, Kernel) else _gpjax_words(kernel)
+
+
+class OfGPJax:
+    """Makes kernels of GPJax again from words; nothing but what is named here."""
+
+    @classmethod
+    def kind(cls) -> str:
+        return "gpjax"
+
+    @classmethod
+    def from_words(cls, words: dict[str, Any], inner: Callable[[Any], Any]) -> Any:
+        name = text(words["name"])
+        if name in TOGETHER:
+            return make_gpjax(name, {}, kernels=[inner(w) for w in items(words["kernels"])])
+        if name not in NUMBERS:
+            raise FileError(f"it has the kernel {name[:40]!r} of GPJax, which files do not hold.")
+        columns = None if words["columns"] is None else [whole(c) for c in items(words["columns"])]
+        numbers = {key: np.vectorize(number)(words[key]) for key in NUMBERS[name]}
+        return make_gpjax(name, numbers, active_dims=columns)
+
+
+def _gpjax_words(kernel: Any) -> dict[str, Any]:
+    name = type(kernel).__name__
+    if not type(kernel).__module__.startswith("gpjax") or name not in (*NUMBERS, *TOGETHER):
+        raise FileError(
+            f"{name_of(kernel)} has no place in a file; write it as a class derived from odvff.kernels.Kernel."
+        )
+    words = {"kind": OfGPJax.kind(), "name": name}
+    if name in TOGETHER:
+        return words | {"kernels": [_gpjax_words(part) for part in kernel.kernels]}
+    active = kernel.active_dims
+    if isinstance(active, slice) and active != slice(None):
+        raise FileError(f"{name_of(kernel)} has active_dims={active}; give a list of columns, which a file can hold.")
+    columns = None if isinstance(active, slice) else [int(c) for c in active]
+    return words | {"columns": columns, **{key: parameter(getattr(kernel, key)).tolist() for key in NUMBERS[name]}}
+
+
+def _plain(kernel: Any) -> Kernel | None:
+    """Ours as it is; a kernel of GPJax by its plain numbers, if it has them."""
+    if isinstance(kernel, Kernel):
+        return kernel
     if is_gpjax(kernel, "White"):
         return Categorical(parameter(kernel.variance))
-    for smoothness, name in zip(SMOOTHNESSES, ("Matern12", "Matern32", "Matern52"), strict=True):
-        if is_gpjax(kernel, name) and kernel.n_dims in (None, 1):
-            return Matern(smoothness, parameter(kernel.lengthscale), parameter(kernel.variance))
+    if is_gpjax(kernel, *MATERNS.values()) and kernel.n_dims in (None, 1):
+        smoothness = next(nu for nu, name in MATERNS.items() if is_gpjax(kernel, name))
+        return Matern(smoothness, parameter(kernel.lengthscale), parameter(kernel.variance))
     return None
 
 
@@ -139,20 +216,3 @@ def _evaluate(function: Any, kernel: Any, *inputs: Array) -> Array:
 
     result = function(kernel, *(jnp.asarray(A) for A in inputs))
     return result if is_traced(result) else np.asarray(result)
-
-
-def name_of(kernel: Any) -> str:
-    return f"{type(kernel).__module__.split('.')[0]}'s {type(kernel).__name__}"
-
-
-def plain(kernel: Any) -> Any:
-    """The kernel by its plain numbers, where it has them, and reads all columns."""
-    if isinstance(kernel, Kernel) or getattr(kernel, "active_dims", None) not in (None, slice(None)):
-        return kernel
-    found = _plain(kernel)
-    return kernel if found is None else found
-
-
-def point_sum(kernel: Any, points: Array, weights: Array) -> Any:
-    """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
-    return kernel.point_sum(points, weights) if isinstance(kernel, Kernel) else None

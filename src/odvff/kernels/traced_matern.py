@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from odvff.kernels.matern_shape import VANISHED, polynomial
+from odvff.kernels.point_sums import VANISHED, polynomial
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))

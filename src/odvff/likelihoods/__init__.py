@@ -9,6 +9,7 @@ from typing import Any
 
 from odvff.errors import Argument, InputError
 from odvff.likelihoods.base import Likelihood
+from odvff.likelihoods.by_gpjax import FromGPJax
 from odvff.likelihoods.gaussian import GaussianNoise
 from odvff.likelihoods.logit import Logit
 from odvff.likelihoods.poisson import Poisson
@@ -44,8 +45,6 @@ def as_likelihood(likelihood: Any) -> Likelihood:
     gpjax = sys.modules.get("gpjax")
     if gpjax is None or not isinstance(likelihood, gpjax.likelihoods.AbstractLikelihood):
         raise InputError(f"likelihood must be an odvff.likelihoods.Likelihood or one of GPJax's, got {likelihood!r}.")
-    from odvff.likelihoods.from_gpjax import FromGPJax
-
     return FromGPJax(likelihood)
 
 
@@ -54,13 +53,11 @@ def likelihood_for(likelihood: Any, *, labels: bool) -> Likelihood:
     choices = {cls.name: cls for cls in LIKELIHOODS if cls.for_labels == labels}
     if isinstance(likelihood, str) and likelihood in choices:
         return choices[likelihood]()
-    if isinstance(likelihood, str) or likelihood is None or isinstance(likelihood, int | float):
-        raise InputError(
-            Argument("likelihood"),
-            f" must be one of {', '.join(choices)}, got {likelihood!r}.",
-        )
+    if likelihood is None or isinstance(likelihood, str | int | float):
+        raise InputError(Argument("likelihood"), f" must be one of {', '.join(choices)}, got {likelihood!r}.")
     found = as_likelihood(likelihood)
-    found = getattr(found, "ours", lambda: None)() or found
+    if isinstance(found, FromGPJax):
+        found = found.ours() or found
     if found.for_labels != labels:
         raise InputError(
             f"the likelihood {found.name!r} is for {'classes' if found.for_labels else 'numbers'}; use "

@@ -2,19 +2,10 @@
 
     f ~ N(mean, variance) ──likelihood──▶ y
 
-A likelihood is a frozen dataclass whose fields are its parameters, positive numbers. A class of your own needs only a
-`name` and `given`, the distribution of y at known f as SciPy freezes it: all else is by quadrature on NumPy.
-Facts are class attributes, without a type, so that they are no fields:
-
-    @dataclass(frozen=True)
-    class Laplace(Likelihood):
-        name = "laplace"
-        scale: float = 0.5
-
-        def given(self, f):
-            return scipy.stats.laplace(f, self.scale)
-
-Estimators that standardise y (`same_scale`) speak to the likelihood in standardised units.
+A likelihood is a frozen dataclass whose fields are its parameters, positive numbers; facts are class attributes,
+without a type, so that they are no fields. A class of your own needs only a `name` and `given`, the distribution of y
+at known f as SciPy freezes it: all else is by quadrature on NumPy (CONTRIBUTING.md has an example). Estimators that
+standardise y (`same_scale`) speak to the likelihood in standardised units.
 """
 
 from abc import ABC, abstractmethod
@@ -27,7 +18,7 @@ import numpy as np
 from odvff.errors import Argument, InputError, NumericalError
 from odvff.likelihoods import quadrature
 from odvff.likelihoods.adjustable import Adjustable
-from odvff.likelihoods.units import PLAIN, TargetMoments, Units
+from odvff.likelihoods.units import TargetMoments, Units
 from odvff.support.arrays import Array, in_double_precision, namespace
 from odvff.support.checks import positive
 from odvff.support.words import number
@@ -86,7 +77,7 @@ class Likelihood(ABC):
 
     def units(self, moments: TargetMoments, sample: Callable[[], tuple[Any, Any]]) -> Units:
         """The shift and scale that standardise y: from the moments of all rows, or a sample of targets with weights."""
-        return moments.units() if self.same_scale else PLAIN
+        return moments.units() if self.same_scale else Units()
 
     def pseudo_target(self, y: Any) -> Any:
         """Rough values of f, for a preliminary Gaussian fit."""

@@ -1,36 +1,46 @@
 """Expectations of GPJax's likelihoods, compiled once for a kind of likelihood: rows come in blocks of one size."""
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import gpjax as gpx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as npd
 from jax.flatten_util import ravel_pytree
-from scipy.optimize import minimize
 
 from odvff.likelihoods import quadrature
-from odvff.likelihoods.adjustable import BLOCK_ROWS, Adjustable, Sample, reach
+from odvff.likelihoods.adjustable import BLOCK_ROWS, Adjustable, Sample, by_process
 from odvff.policy import Policy
 from odvff.support.arrays import Array, in_double_precision, is_traced
+from odvff.support.modules import take_module_apart
 
-PADDED = 1024
-
-
-@eqx.filter_jit  # type: ignore[untyped-decorator]
-def expected_log(module: Any, y: Array, mean: Array, variance: Array) -> Array:
-    return module.expected_log_likelihood(y[:, None], mean[:, None], variance[:, None])
+PREDICTED = 1024  # rows in a block; those of a pass over all rows come in larger ones
 
 
 @eqx.filter_jit  # type: ignore[untyped-decorator]
-def derivatives(module: Any, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-    a, b = jax.grad(lambda m, v: expected_log(module, y, m, v).sum(), argnums=(0, 1))(mean, variance)
-    return expected_log(module, y, mean, variance), a, b
+def expected_log_density(module: Any, y: Array, *moments: Array) -> Array:
+    """Given the mean and the variance of each process."""
+    return module.expected_log_likelihood(*(row[:, None] for row in (y, *moments)))
 
 
 @eqx.filter_jit  # type: ignore[untyped-decorator]
-def log_expected(module: Any, y: Array, mean: Array, variance: Array) -> Array:
+def derivatives(module: Any, y: Array, *moments: Array) -> tuple[Array, ...]:
+    slopes = jax.grad(lambda moments: expected_log_density(module, y, *moments).sum())(moments)
+    return expected_log_density(module, y, *moments), *slopes
+
+
+@eqx.filter_jit  # type: ignore[untyped-decorator]
+@eqx.filter_value_and_grad  # type: ignore[untyped-decorator]
+def average_log_density(module: Any, y: Array, weights: Array, means: Array, variances: Array) -> Array:
+    """With its gradient in the parameters."""
+    return weights @ expected_log_density(module, y, *by_process(means, variances)) / weights.sum()
+
+
+@eqx.filter_jit  # type: ignore[untyped-decorator]
+def log_predictive_density(module: Any, y: Array, mean: Array, variance: Array) -> Array:
     return quadrature.log_average(lambda f: module.link_function(f).log_prob(y), mean, variance)
 
 
@@ -46,10 +56,10 @@ def evaluate(function: Any, module: Any, *rows: Array) -> Any:
     numbers = (*rows, *jax.tree.leaves(eqx.filter(module, eqx.is_array)))
     if any(is_traced(value) for value in numbers):
         return function(module, *(jnp.asarray(row) for row in rows))
-    n, parts = len(rows[0]), []
-    for start in range(0, max(n, 1), PADDED):
-        block = [np.asarray(row[start : start + PADDED], dtype=np.float64) for row in rows]
-        filled = [np.concatenate([b, np.full(PADDED - len(b), b[-1] if len(b) else 0.5)]) for b in block]
+    n, size, parts = len(rows[0]), BLOCK_ROWS if function is derivatives else PREDICTED, []
+    for start in range(0, max(n, 1), size):
+        block = [np.asarray(row[start : start + size], dtype=np.float64) for row in rows]
+        filled = [np.concatenate([b, np.full(size - len(b), b[-1] if len(b) else 0.5)]) for b in block]
         values = function(module, *(jnp.asarray(row) for row in filled))
         parts.append(jax.tree.map(np.asarray, values))
     return jax.tree.map(lambda *v: np.concatenate(v)[:n], *parts)
@@ -61,49 +71,37 @@ class CompiledAdjustable(Adjustable):
     @in_double_precision
     def __init__(self, likelihood: Any):
         self._likelihood = likelihood
-        tree, self._recipe = likelihood.take_apart()
+        tree, self._make = take_module_apart(likelihood.in_gpjax())
         flat, self._unravel = ravel_pytree(tree)
         self.start = np.asarray(flat)
 
     @in_double_precision
+    def _module(self, flat: Any) -> Any:
+        return self._make(self._unravel(jnp.asarray(flat)))
+
     def at(self, flat: Any) -> Any:
-        return self._recipe(self._unravel(jnp.asarray(flat)))
+        return self._likelihood.of(self._module(flat))
 
-    @in_double_precision
-    def expectations(self, flat: Any, y: Any, w: Any, means: Any, variances: Any) -> tuple[float, Any, Any]:
-        n = len(y)
-        missing = BLOCK_ROWS - n  # rows of no weight, so that one shape is compiled
-        y, w = np.pad(y, (0, missing), mode="edge"), np.pad(w, (0, missing))
-        means, variances = (np.pad(v, ((0, 0), (0, missing)), mode="edge") for v in (means, variances))
-        value, (a, b) = _differentiated(self._recipe, self._unravel(jnp.asarray(flat)), y, w, means, variances)
-        return float(value), np.asarray(a)[:, :n], np.asarray(b)[:, :n]
+    def _derivatives(self, flat: Any, *rows: Any) -> Any:
+        return evaluate(derivatives, self._module(flat), *rows)
 
-    @in_double_precision
-    def improve(self, flat: Any, sample: Sample, policy: Policy) -> Any:
-        if len(flat) == 0:
-            return flat
-        rows = tuple(jnp.asarray(part) for part in sample)
-
+    def _loss(self, sample: Sample, policy: Policy) -> tuple[Callable[[Any], Any], bool]:
+        @in_double_precision
         def loss(p: Any) -> tuple[float, Any]:
-            value, gradient = _in_parameters(self._recipe, self._unravel(jnp.asarray(p)), *rows)
+            value, gradient = average_log_density(self._module(p), *sample)
             return -float(value), -np.asarray(ravel_pytree(gradient)[0])
 
-        return minimize(loss, flat, jac=True, method="L-BFGS-B", bounds=reach(flat), options={"maxiter": 10}).x
+        return loss, True
 
 
-def _total(recipe: Any, p: Any, y: Any, w: Any, means: Any, variances: Any) -> Any:
-    likelihood = recipe(p)
-    if means.shape[0] == 1:
-        return w @ likelihood.expected_log_density(y, means[0], variances[0])
-    columns = (v[:, None] for v in (y, means[0], variances[0], means[1], variances[1]))
-    return w @ likelihood.in_gpjax().expected_log_likelihood(*columns)
+class GPJaxLogit(gpx.likelihoods.AbstractLikelihood):  # type: ignore[misc]
+    """p(y = 1 | f) = 1/(1 + e^{−f}) in the form of GPJax's likelihoods, which lack it."""
 
+    def link_function(self, f: Any) -> npd.Distribution:
+        """Bernoulli with log-odds f."""
+        return npd.BernoulliLogits(f)
 
-@partial(jax.jit, static_argnums=0)
-def _differentiated(recipe: Any, p: Any, y: Any, w: Any, means: Any, variances: Any) -> Any:
-    return jax.value_and_grad(partial(_total, recipe), argnums=(3, 4))(p, y, w, means, variances)
-
-
-@partial(jax.jit, static_argnums=0)
-def _in_parameters(recipe: Any, p: Any, y: Any, w: Any, means: Any, variances: Any) -> Any:
-    return jax.value_and_grad(lambda p: _total(recipe, p, y, w, means, variances) / w.sum())(p)
+    def predict(self, dist: Any) -> npd.Distribution:
+        """The probability of 1, averaged over f."""
+        mean, variance = dist.mean.ravel(), jnp.diag(dist.covariance_matrix)
+        return npd.BernoulliProbs(evaluate(moments, self, mean, variance)[0])

@@ -23,10 +23,11 @@ class Logit(Labels):
     spread = 1.7
     least_noise = 1.7**2
 
-    def in_gpjax(self) -> Any:
-        from odvff.likelihoods.gpjax_logit import GPJaxLogit
+    @classmethod
+    def class_in_gpjax(cls) -> Any:
+        from odvff.likelihoods.compiled import GPJaxLogit
 
-        return GPJaxLogit()
+        return GPJaxLogit
 
     def link(self, f: Array) -> Array:
         return special.expit(f)

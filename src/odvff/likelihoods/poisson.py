@@ -19,15 +19,11 @@ class Poisson(ByGPJax):
     """p(y|f) = λ^y e^{−λ}/y!, λ = e^f."""
 
     name = "poisson"
+    theirs = "Poisson"
     discrete = tells_level = True
     same_scale = False
     wants = "counts: 0, 1, 2, …"
     suits = "counts; effects are on the log scale"
-
-    def in_gpjax(self) -> Any:
-        from gpjax.likelihoods import Poisson
-
-        return Poisson()
 
     def given(self, f: Array) -> Any:
         from scipy import stats

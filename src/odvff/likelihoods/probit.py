@@ -1,7 +1,6 @@
 """The probit link for 0 and 1."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from scipy import special
 
@@ -14,11 +13,7 @@ class Probit(Labels):
     """p(y = 1 | f) = Φ(f)."""
 
     name = "probit"
-
-    def in_gpjax(self) -> Any:
-        from gpjax.likelihoods import Bernoulli
-
-        return Bernoulli()
+    theirs = "Bernoulli"
 
     def link(self, f: Array) -> Array:
         return special.ndtr(f)

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from odvff.kernels import parameter
 from odvff.likelihoods.by_gpjax import ByGPJax
 from odvff.likelihoods.units import TargetMoments, Units, robust_units
-from odvff.support.arrays import Array, in_double_precision
+from odvff.support.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -18,21 +17,12 @@ class StudentT(ByGPJax):
     """y = f(x) + scale·ε, ε ~ t(degrees of freedom)."""
 
     name = "student-t"
+    theirs = "StudentT"
     mean_is_f = True
     suits = "outliers"
 
     degrees_of_freedom: Any = 4.0
     scale: Any = 0.5
-
-    @in_double_precision
-    def in_gpjax(self) -> Any:
-        from gpjax.likelihoods import StudentT
-
-        return StudentT(np.float64(self.degrees_of_freedom), np.float64(self.scale))
-
-    @classmethod
-    def of(cls, module: Any) -> Self:
-        return cls(parameter(module.degrees_of_freedom), parameter(module.scale))
 
     def given(self, f: Array) -> Any:
         from scipy import stats

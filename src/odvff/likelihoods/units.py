@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,6 @@ class Units:
 
     def standardised(self, y: Any) -> Any:
         return (y - self.shift) / self.scale
-
-
-PLAIN = Units()
 
 
 class TargetMoments:
@@ -53,11 +51,9 @@ class TargetMoments:
         spread = size * float(np.sqrt(np.average(((y - mean) / size) ** 2, weights=weights)))
         weight = float(len(y) if weights is None else weights.sum())
         total, away = self._weight + weight, mean - self._mean
-        # variances about two means, as one about the mean of both
         old, new = self._weight / total, weight / total
-        size = _power(np.array([self._spread, spread, away]))
-        squares = old * (self._spread / size) ** 2 + new * (spread / size) ** 2 + old * new * (away / size) ** 2
-        self._spread = size * float(np.sqrt(squares))
+        # variances about two means, as one about the mean of both
+        self._spread = hypot(sqrt(old) * self._spread, sqrt(new) * spread, sqrt(old * new) * away)
         self._mean += away * new
         self._weight, self._n_rows = total, self._n_rows + len(y)
 

@@ -9,7 +9,7 @@ from odvff.errors import FileError
 from odvff.features import Features, Fourier, InducingPoints, Kronecker, Levels
 from odvff.features.base import Stored
 from odvff.kernels import Additive, Categorical, Kernel, Matern, Separable
-from odvff.kernels.in_files import OfGPJax, kernel_words
+from odvff.kernels.reading import OfGPJax, kernel_words
 from odvff.model.known import named
 from odvff.support.words import items, text, whole
 from odvff.terms import Term

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from odvff.support.arrays import in_double_precision
+from odvff.support.arrays import in_double_precision, namespace
 from odvff.support.modules import take_module_apart
 from odvff.terms import Sum, Term
 
@@ -26,8 +26,8 @@ Recipe = Callable[[Parameters], Any]
 @in_double_precision
 def take_apart(part: Any) -> tuple[Parameters, Recipe]:
     """The trainable parameters of a kernel, and the way back."""
-    if hasattr(part, "template"):
-        return jax.tree.map(jnp.asarray, part.logs()), _MakePlain(part.template())
+    if hasattr(part, "learned"):
+        return [jnp.asarray(np.log(number)) for number in part.numbers], _MakePlain(part.at([1.0] * len(part.numbers)))
     numbers, recipe = take_module_apart(part)
     return numbers, recipe
 
@@ -62,7 +62,7 @@ class _MakePlain:
     template: Any
 
     def __call__(self, p: Parameters) -> Any:
-        return self.template.with_logs(p)
+        return self.template.at([namespace(log).exp(log) for log in p])
 
 
 @dataclass(frozen=True, eq=False)
