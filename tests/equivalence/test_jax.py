@@ -251,8 +251,7 @@ def test_no_lapack_call_is_batched():
     points = Term(Matern(1.5, 0.3), InducingPoints(X[:, :1]), [3], "points")
     trainer = Trainer([*alike, points], GaussianNoise(0.1), 100, gamma=X[:3])
     step, state = trainer._model.step, trainer.start()
-    carry = (state.parameters, state.precision, state.shift, state.optimiser, 0)
-    seen = lapack_dimensions(lambda carry: step(trainer.settings, carry, X, np.zeros(5)), carry)
+    seen = lapack_dimensions(lambda state: step(trainer.settings, state, X, np.zeros(5)), state)
     assert 5 < len(seen) < 40  # q, the cone, the points, and none for each of twenty columns
     assert set(seen) == {2}
 

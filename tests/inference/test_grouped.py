@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odvff import Categorical, Fourier, InducingPoints, Levels, Matern, Sum, Term
-from odvff.inference.stochastic.grouped import whiten
+from odvff.inference.stochastic.trainable import whiten
 
 
 def mixed_terms(scale):

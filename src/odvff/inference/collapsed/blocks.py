@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from odvff.features.base import WhitenedGroup
-from odvff.terms import Sum, Term
+from odvff.terms import Sum
 
 
 class Blocks:
@@ -19,55 +19,46 @@ class Blocks:
 
     def __init__(self, terms: Sum):
         self.terms = terms.canonical
-        self.start = [_features(term).parameters(term.kernel) for term in self.terms]
+        self._features: list[Any] = [term.features for term in self.terms]
+        self._kernels = [term.kernel for term in self.terms]
+        pairs = list(zip(self._features, self._kernels, strict=True))
+        self.start = [features.parameters(kernel) for features, kernel in pairs]
         ends = np.cumsum([len(own) for own in self.start])
         self.places = [slice(end - len(own), end) for own, end in zip(self.start, ends, strict=True)]
         self.variances = ends - 1  # where the log variance of each term is
         self.slices = self.terms.slices
-        self._groups = self.terms.alike
-        rates = [[*_features(term).log_rates(term.kernel), 1.0] for term in self.terms]
-        self._rates = np.concatenate(rates)  # of a log variance: 1
+        # of a log variance: 1
+        self._rates = np.concatenate([[*features.log_rates(kernel), 1.0] for features, kernel in pairs])
 
     def at(self, parameters: Any) -> Sum:
         """The model with these hyper-parameters."""
-        pairs = zip(self.terms, self.places, strict=True)
-        return Sum(tuple(_at(term, parameters[place]) for term, place in pairs))
+        parts = zip(self.terms, self._features, self.places, strict=True)
+        return Sum(tuple(replace(t, kernel=f.kernel_at(t.kernel, parameters[place])) for t, f, place in parts))
 
-    def whitened(self, parameters: Any) -> "Whitened":
-        """C⁻¹ of every term at these logarithms of hyper-parameters."""
+    def whitened(self, parameters: Any) -> tuple[list[Any], list[WhitenedGroup]]:
+        """C⁻¹ of every term at these logarithms of hyper-parameters, and what `traces` takes."""
         groups: list[WhitenedGroup] = []
-        inverses: list[Any] = [None] * len(self.terms)
-        for members in self._groups:
-            like = [_features(self.terms.terms[i]) for i in members]
-            kernels = [self.terms.terms[i].kernel for i in members]
+        found: dict[int, Any] = {}
+        for members in self.terms.alike:
+            like, kernels = ([of[i] for i in members] for of in (self._features, self._kernels))
             own = np.stack([parameters[self.places[i]] for i in members])
             groups.append(like[0].whitened(like, kernels, own))
-            for i, inverse in zip(members, groups[-1].inverses, strict=True):
-                inverses[i] = inverse
-        return Whitened(self, groups, inverses)
+            found |= zip(members, groups[-1].inverses, strict=True)
+        return [found[i] for i in range(len(found))], groups
 
     def information(self, effective: Any) -> Any:
         """½(∂ log S)² for every parameter, times the features that the data speak of, or one if they hardly do."""
         features = np.maximum(effective, 1.0)
-        owners = np.searchsorted(self.variances, np.arange(len(self._rates)))
-        return 0.5 * (self._rates**2) ** 2 * features[owners]
+        return 0.5 * (self._rates**2) ** 2 * np.repeat(features, [len(own) for own in self.start])
 
     def traces(self, groups: Sequence[WhitenedGroup], Ms: Sequence["Middle"]) -> Any:
         """tr(C⁻¹ (∂K/∂parameter) C⁻ᵀ M) for every parameter, M the diagonal blocks."""
         gradient = np.empty(len(self._rates))
         gradient[self.variances] = [-M.diagonal().sum() for M in Ms]
-        for members, group in zip(self._groups, groups, strict=True):
+        for members, group in zip(self.terms.alike, groups, strict=True):
             for i, own in zip(members, group.traces([Ms[i] for i in members]), strict=True):
                 gradient[self.places[i].start : self.variances[i]] = own
         return gradient
-
-
-def _features(term: Term) -> Any:
-    return term.features
-
-
-def _at(term: Term, parameters: Any) -> Term:
-    return replace(term, kernel=_features(term).kernel_at(term.kernel, parameters))
 
 
 @dataclass(frozen=True)
@@ -92,15 +83,3 @@ class Middle:
         M = self.inverse_root.T @ self.inverse_root + np.outer(self.v, self.v) + self.A / self.noise
         M.flat[:: len(M) + 1] -= 1
         return M
-
-
-@dataclass(frozen=True)
-class Whitened:
-    """C⁻¹ of every term, and what the gradient takes."""
-
-    blocks: Blocks
-    groups: Sequence[WhitenedGroup]
-    inverses: Sequence[Any]
-
-    def traces(self, Ms: Sequence[Middle]) -> Any:
-        return self.blocks.traces(self.groups, Ms)

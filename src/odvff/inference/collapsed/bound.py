@@ -21,7 +21,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from odvff.errors import FactorizationError
-from odvff.inference.collapsed.blocks import Blocks, Middle, Whitened
+from odvff.features.base import WhitenedGroup
+from odvff.inference.collapsed.blocks import Blocks, Middle
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
 from odvff.support.arrays import solve_triangular
@@ -42,12 +43,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _Sums:
-    """What the bound is made of: Ã (its lower block triangle) and b̃."""
+    """What the bound is made of, whatever the noise: Ã (its lower block triangle), b̃, and what features leave out."""
 
     A: Any
     b: Any
-    whitened: Whitened
-    outside: tuple[Sum, BlockFactor, Any] | None = None  # terms, factor and ψ, if there are rows outside the box
+    residuals: Any
+    groups: list[WhitenedGroup]
+    outside: tuple[Sum, BlockFactor, Any] | None  # terms, factor and ψ, if there are rows outside the box
 
 
 class CollapsedBound:
@@ -58,11 +60,9 @@ class CollapsedBound:
 
     def __init__(self, terms: Sum, statistics: Statistics, output: int = 0, *, count: float | None = None):
         self.blocks = Blocks(terms)
-        self.statistics = statistics
-        self.gram = statistics.gram
+        self.statistics, self.weight = statistics, statistics.weight
         self.projections = statistics.projections(output)
         self.squares = statistics.sum_of_squares(output)
-        self.weight = statistics.weight
         self.count = self.weight if count is None else count
         self.y_outside = statistics.outside.Y[:, output]
 
@@ -75,40 +75,36 @@ class CollapsedBound:
 
         Statistics are whitened once for all of them, and there is no gradient.
         """
-        points = [np.append(kernels, np.log(noise)) for noise in noises]
-        sums = self._sums(points[0])  # the noise does not enter
-        return [self._value_of(sums, parameters) for parameters in points]
-
-    def _value_of(self, sums: "_Sums", parameters: Any) -> float:
-        noise = float(np.exp(parameters[-1]))
-        upper, log_det = _root(sums.A, noise)
-        if upper is None:
-            return self(parameters).value
-        z = solve_triangular(upper.T, sums.b / np.sqrt(noise))  # |z|² = b̃ᵀB̃⁻¹b̃/σ², for y of any scale
-        return self._value(noise, log_det, *self._misfit(parameters, sums, z @ z))
+        sums, values = self._sums(kernels), []
+        for noise in noises:
+            upper, log_det = _root(sums.A, noise)
+            if upper is None:
+                values.append(self(np.append(kernels, np.log(noise))).value)
+                continue
+            z = solve_triangular(upper.T, sums.b / np.sqrt(noise))  # |z|² = b̃ᵀB̃⁻¹b̃/σ², for y of any scale
+            values.append(self._value(noise, log_det, (self.squares - z @ z) / noise, sums.residuals))
+        return values
 
     def __call__(self, parameters: Any) -> Evaluation:
         noise, slices = float(np.exp(parameters[-1])), self.blocks.slices
-        sums = self._sums(parameters)
-        A, b = sums.A, sums.b
+        sums = self._sums(parameters[:-1])
+        A, b, residuals = sums.A, sums.b, sums.residuals
         inverse_root, log_det = inverse_root_of(A, noise)
         v = inverse_root.T @ (inverse_root @ b) / noise
-        fit, residuals = self._misfit(parameters, sums, b @ v)
-        left_out = residuals.sum() / noise
+        fit = (self.squares - b @ v) / noise
 
         gradient = np.empty_like(parameters)
         uncertain = np.einsum("ij,ij->j", inverse_root, inverse_root)  # diag B̃⁻¹
         # L⁻¹ is lower triangular
         middles = [Middle(inverse_root[s.start :, s], uncertain[s], v[s], A[s, s], noise) for s in slices]
-        gradient[:-1] = -0.5 * sums.whitened.traces(middles)
+        gradient[:-1] = -0.5 * self.blocks.traces(sums.groups, middles)
         gradient[self.blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
         if sums.outside is not None:
             gradient[:-1] += self._outside(*sums.outside, v, inverse_root, noise)
         effective = 1 - uncertain
-        gradient[-1] = 0.5 * (-self.count + effective.sum() + fit - v @ v + left_out)
+        gradient[-1] = 0.5 * (-self.count + effective.sum() + fit - v @ v + residuals.sum() / noise)
         spoken_of = np.array([effective[s].sum() for s in slices])
-        value = self._value(noise, log_det, fit, residuals)
-        return Evaluation(value, gradient, v, inverse_root, residuals, spoken_of)
+        return Evaluation(self._value(noise, log_det, fit, residuals), gradient, v, inverse_root, residuals, spoken_of)
 
     def information(self, evaluation: Evaluation) -> Any:
         """About the Fisher information of every parameter by itself: one over its variance, were the others known.
@@ -119,26 +115,25 @@ class CollapsedBound:
         """
         return np.append(self.blocks.information(evaluation.effective), 0.5 * self.weight)
 
-    def _sums(self, parameters: Any) -> "_Sums":
+    def _sums(self, kernels: Any) -> _Sums:
         """The statistics in whitened coordinates, rows outside the box included."""
-        whitened, slices = self._whitened(parameters), self.blocks.slices
-        A = _whiten(whitened.inverses, slices, self.gram)
-        b = np.concatenate([C @ self.projections[s] for C, s in zip(whitened.inverses, slices, strict=True)])
-        rows = self.statistics.outside
-        if not len(rows):
-            return _Sums(A, b, whitened)
-        terms = self.terms_at(parameters)
-        C = terms.Kuu().factor()
-        psi = C.solve(terms.Kuf(rows.X))
-        A += (psi * rows.weights) @ psi.T
-        b += psi @ (rows.weights * self.y_outside)
-        return _Sums(A, b, whitened, (terms, C, psi))
-
-    def _misfit(self, parameters: Any, sums: "_Sums", explained: float) -> tuple[float, Any]:
-        """(yᵀWy − b̃ᵀṽ)/σ², and Σ w k_t(x,x) − tr Ã_tt for each term."""
-        traces = np.array([np.trace(sums.A[s, s]) for s in self.blocks.slices])
-        residuals = self.weight * self._variances(parameters) - traces
-        return float((self.squares - explained) / np.exp(parameters[-1])), residuals
+        slices, rows, outside = self.blocks.slices, self.statistics.outside, None
+        try:
+            inverses, groups = self.blocks.whitened(kernels)
+        except np.linalg.LinAlgError:
+            self.blocks.at(kernels).Kuu().factor()  # says which term it is, and what to do
+            raise
+        A = _whiten(inverses, slices, self.statistics.gram)
+        b = np.concatenate([C @ self.projections[s] for C, s in zip(inverses, slices, strict=True)])
+        if len(rows):
+            terms = self.blocks.at(kernels)
+            C = terms.Kuu().factor()
+            psi = C.solve(terms.Kuf(rows.X))
+            A += (psi * rows.weights) @ psi.T
+            b += psi @ (rows.weights * self.y_outside)
+            outside = (terms, C, psi)
+        residuals = self.weight * self._variances(kernels) - np.array([np.trace(A[s, s]) for s in slices])
+        return _Sums(A, b, residuals, groups, outside)
 
     def _variances(self, parameters: Any) -> Any:
         """k(x,x) of each term."""
@@ -147,13 +142,6 @@ class CollapsedBound:
     def _value(self, noise: float, log_det: float, fit: float, residuals: Any) -> float:
         left_out = residuals.sum() / noise
         return float(-0.5 * (self.count * np.log(2 * np.pi * noise) + log_det + fit + left_out))
-
-    def _whitened(self, parameters: Any) -> Whitened:
-        try:
-            return self.blocks.whitened(parameters)
-        except np.linalg.LinAlgError:
-            self.terms_at(parameters).Kuu().factor()  # says which term it is, and what to do
-            raise
 
     def _outside(self, terms: Sum, C: BlockFactor, psi: Any, v: Any, inverse_root: Any, noise: float) -> Any:
         """tr(∂L/∂A dA) + ∂L/∂b db for dΦ of the rows outside, ∂L/∂A = −[B⁻¹ − K⁻¹ + vvᵀ]/2σ², ∂L/∂b = v/σ²."""
@@ -170,10 +158,9 @@ class CollapsedBound:
 
 def _whiten(inverses: Sequence[Any], slices: list[slice], gram: Any) -> Any:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with their inverses."""
-    half = np.empty_like(gram)
+    half, whitened = np.empty_like(gram), np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
         half[s, : s.stop] = inverse @ gram[s, : s.stop]  # what lies to the right of it is not read
-    whitened = np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
         whitened[s.start :, s] = half[s.start :, s] @ inverse.T
     return whitened

@@ -8,7 +8,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.inference.collapsed.blocks import Blocks
-from odvff.inference.collapsed.bound import CollapsedBound, Evaluation
+from odvff.inference.collapsed.bound import CollapsedBound
 from odvff.inference.maximise import maximise
 from odvff.inference.notes import ConstantTarget, unfinished_fit
 from odvff.policy import Policy
@@ -107,10 +107,11 @@ def fit_collapsed(
     limits = np.vstack([kernel_limits(bound.blocks, np.log(VARIANCE) + np.log(scale)), noise_limits(scale)])
     climb = Climb(bound, how)
     with one_blas_thread():
-        parameters, best = climb.highest(lambda: _start(climb, scale, noise, known), limits)
-        posterior = _posterior(terms, bound, parameters, best)
+        parameters, best = climb.highest(lambda: _start(bound, scale, noise, known), limits)
+        # on the user's own features: their whitened coordinates are those of the statistics
+        posterior = Posterior(terms.with_kernels(bound.terms_at(parameters)), best.mean, best.inverse_root.T)
     variance = float(np.exp(parameters[-1]))
-    return climb.ended(posterior, variance, tuple(float(r) for r in best.residuals / statistics.weight / variance))
+    return climb.ended(posterior, variance, tuple((best.residuals / statistics.weight / variance).tolist()))
 
 
 def scale_of(mean: float, variance: float, tell: Tell) -> float:
@@ -148,20 +149,13 @@ def _quietly(terms: Sum, statistics: Statistics, **options: Any) -> Fit:
     return fit
 
 
-class Value(Protocol):
-    """A bound and its gradient at some parameters."""
-
-    value: float
-    gradient: Any
-
-
 class Bound(Protocol):
     """A bound as a function of a vector, the weight of its rows, and about how much they tell of each parameter."""
 
-    @property
-    def weight(self) -> float: ...
+    weight: float
 
-    def __call__(self, parameters: Any) -> Any: ...
+    def __call__(self, parameters: Any) -> Any:
+        """With `value` and `gradient`."""
 
     def information(self, here: Any) -> Any: ...
 
@@ -170,10 +164,10 @@ class Climb:
     """The optimiser's view of a bound, which remembers the best."""
 
     def __init__(self, bound: Bound, how: Ascent):
-        self.bound, self._how = bound, how
-        self.best: tuple[Any, Any] | None = None
-        self.history: list[float] = []
-        self.message = "no iteration was made"  # of the start that found the best
+        self._bound, self._how = bound, how
+        self._best: Any = None  # parameters, and what the bound says there
+        self._history: list[float] = []
+        self._message = "no iteration was made"  # of the start that found the best
 
     def highest(self, first: Callable[[], Any], limits: Any, spread: Any = 1.0) -> tuple[Any, Any]:
         """The best parameters and what the bound says there, from a first start and others around it."""
@@ -184,81 +178,75 @@ class Climb:
             for x in (start, *around):
                 self._climb(np.clip(x, limits[:, 0], limits[:, 1]), limits)
         except KeyboardInterrupt:
-            self.message = "interrupted"
-        if self.best is None:
+            self._message = "interrupted"
+        if self._best is None:
             raise KeyboardInterrupt("the fit was interrupted before its first step; there is nothing to return")
-        return self.best
+        return self._best[0], self._best[1]
 
     def ended(self, posterior: Posterior, noise: float, unresolved: tuple[float, ...] = ()) -> Fit:
         """The fit, with a note if it did not converge."""
-        assert self.best is not None
-        converged, bound = self.message == "converged", float(self.best[1].value)
+        converged, bound = self._message == "converged", float(self._best[1].value)
         if not converged:
-            self._how.tell(unfinished_fit(self.message, bound))
-        return Fit(posterior, noise, bound, tuple(self.history), converged, self.message, unresolved)
+            self._how.tell(unfinished_fit(self._message, bound))
+        return Fit(posterior, noise, bound, tuple(self._history), converged, self._message, unresolved)
 
-    def evaluate(self, parameters: Any) -> Any:
-        if self.best is not None and np.array_equal(parameters, self.best[0]):
-            return self.best[1]
-        found = self.bound(parameters)
-        if self.best is None or found.value > self.best[1].value or np.isnan(self.best[1].value):
-            self.best = (parameters.copy(), found)
+    def _evaluate(self, parameters: Any) -> Any:
+        if self._best is not None and np.array_equal(parameters, self._best[0]):
+            return self._best[1]
+        found = self._bound(parameters)
+        if self._best is None or found.value > self._best[1].value or np.isnan(self._best[1].value):
+            self._best = (parameters.copy(), found)
         return found
 
     def _value(self, parameters: Any) -> tuple[float, Any]:
-        found = self.evaluate(parameters)
+        found = self._evaluate(parameters)
         if np.isfinite(found.value) and np.isfinite(found.gradient).all():
             return found.value, found.gradient
-        assert self.best is not None
-        steep = -1e10 * self.bound.weight
-        return steep, steep * (parameters - self.best[0])  # the line search turns back
+        steep = -1e10 * self._bound.weight
+        return steep, steep * (parameters - self._best[0])  # the line search turns back
 
     def _climb(self, start: Any, limits: Any) -> None:
-        first, how, flat = len(self.history), self._how, False
+        first, how, flat = len(self._history), self._how, False
 
         def callback() -> None:
             nonlocal flat
-            assert self.best is not None
-            self.history.append(float(self.best[1].value))
+            self._history.append(float(self._best[1].value))
             if how.progress is not None:
-                how.progress(len(self.history), self.history[-1])
-            latest = self.history[first:][-LATEST - 1 :]
+                how.progress(len(self._history), self._history[-1])
+            latest = self._history[first:][-LATEST - 1 :]
             flat = len(latest) > LATEST and latest[-1] - latest[0] < how.plateau
             if flat:
                 raise StopIteration
 
-        before = -np.inf if self.best is None else self.best[1].value
+        before = -np.inf if self._best is None else self._best[1].value
         result = maximise(
             self._value,
             start,
             limits,
-            self.bound.information(self.evaluate(start)),
-            weight=self.bound.weight,
+            self._bound.information(self._evaluate(start)),
+            weight=self._bound.weight,
             max_iter=how.max_iter,
             tolerance=how.tolerance,
             precision=how.precision,
             callback=callback,
         )
-        # an abnormal line search at the end means that rounding is all that is left to gain
-        ended = flat or result.success or (result.status == 2 and np.abs(result.jac).max() < 1e-3)
-        if self.best is None or self.best[1].value > before:
+        if self._best[1].value > before:
+            # an abnormal line search at the end means that rounding is all that is left to gain
+            ended = flat or result.success or (result.status == 2 and np.abs(result.jac).max() < 1e-3)
             limit = f"the limit of {how.max_iter} iterations" if result.status == 1 else str(result.message)
-            self.message = "converged" if ended else limit
+            self._message = "converged" if ended else limit
 
 
-def _start(climb: Climb, scale: float, noise_given: float | None, known: bool) -> Any:
+def _start(bound: CollapsedBound, scale: float, noise_given: float | None, known: bool) -> Any:
     """The best of a few: one lengthscale for all, equal shares of the variance, little or much noise; or as given."""
-    bound: Any = climb.bound
-    blocks = bound.blocks
-    choices: list[tuple[Any, Any]] = []  # kernels, and variances of noise
-    if noise_given is not None:
-        given = np.concatenate(blocks.start)
-        if known:
-            return np.append(given, np.log(noise_given))
-        choices.append((given, [noise_given]))
+    given = np.concatenate(bound.blocks.start)
+    if noise_given is not None and known:
+        return np.append(given, np.log(noise_given))
+    choices = [] if noise_given is None else [(given, [noise_given])]  # kernels, and variances of noise
     for lengthscale in (0.1, 0.4, 1.5):
-        parts = [[np.log(lengthscale)] * (len(own) - 1) + [np.log(scale / len(blocks.start))] for own in blocks.start]
-        choices.append((np.array([p for part in parts for p in part]), [0.1 * scale, 0.5 * scale]))
+        kernels = np.full(len(given), np.log(lengthscale))
+        kernels[bound.blocks.variances] = np.log(scale / len(bound.blocks.start))
+        choices.append((kernels, [0.1 * scale, 0.5 * scale]))
     candidates = [
         (value, np.append(kernels, np.log(noise)))
         for kernels, noises in choices
@@ -274,23 +262,17 @@ def noise_limits(scale: float) -> Any:
 
 def kernel_limits(blocks: Blocks, log_variance: Any) -> Any:
     """The least and the largest logarithm of every hyper-parameter of the terms, with those of the variances given."""
-    limits: list[Any] = []
-    for own in blocks.start:
-        limits += [np.log(LENGTHSCALE)] * (len(own) - 1) + [log_variance]
-    return np.array(limits)
-
-
-def _posterior(terms: Sum, bound: CollapsedBound, parameters: Any, best: Evaluation) -> Posterior:
-    """The optimal posterior on the user's own features: their whitened coordinates are those of the statistics."""
-    return Posterior(terms.with_kernels(bound.terms_at(parameters)), best.mean, best.inverse_root.T)
+    limits = np.tile(np.log(LENGTHSCALE), (blocks.variances[-1] + 1, 1))
+    limits[blocks.variances] = log_variance
+    return limits
 
 
 def _check_statistics(terms: Sum, statistics: Statistics) -> None:
     """Do the statistics belong to these terms?"""
-    size = terms.size
-    if statistics.n_features != size:
+    if statistics.n_features != terms.size:
         raise InputError(
-            f"the terms have {size} features and the statistics {statistics.n_features}; collect them with these terms."
+            f"the terms have {terms.size} features and the statistics {statistics.n_features}; collect them with these "
+            "terms."
         )
     expected = signature(terms.canonical)
     if statistics.signature not in ("", expected):

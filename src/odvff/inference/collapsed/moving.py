@@ -25,8 +25,7 @@ from jax.flatten_util import ravel_pytree
 
 from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed.fit import Ascent, Climb, Fit, noise_limits, scale_of
-from odvff.inference.stochastic.grouped import whiten
-from odvff.inference.stochastic.trainable import Recipe, concrete, take_terms_apart
+from odvff.inference.stochastic.trainable import Recipe, take_terms_apart, whiten
 from odvff.linalg import Dense
 from odvff.posterior import Posterior
 from odvff.statistics import Rows, Statistics, collect
@@ -40,6 +39,7 @@ from odvff.terms import Sum
 JITTER = 1e-10
 BLOCK_ROWS = 4096
 WIDEST = 20.0  # of logarithms of a kernel's numbers, either way
+OF_KERNELS, OF_NOISE = 1.0, 2.0  # kinds of parameters; locations are 0
 
 
 class Point(NamedTuple):
@@ -65,26 +65,24 @@ class MovingBound:
         ordered = [terms.terms[i] for i in self._order]
         n_fixed = sum(term.features.is_fixed for term in terms)
         self._fixed = Sum(tuple(ordered[:n_fixed])).canonical if n_fixed else None
-        ordered[:n_fixed] = self._fixed or ()
         self._places = np.concatenate([np.r_[terms.slices[i]] for i in self._order])
         gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
-        of_terms, recipe = take_terms_apart(Sum(tuple(ordered)))
+        of_terms, recipe = take_terms_apart(Sum((*(self._fixed or ()), *ordered[n_fixed:])))
         tree = {"terms": of_terms, "noise": jnp.log(positive(noise, "noise")), "gamma": gamma}
-        flat, self._unravel = ravel_pytree(tree)
-        self.start = np.asarray(flat)
-        # other starts are around this one in kernels and noise, and at the same locations
-        still = jax.tree.map(jnp.zeros_like, tree)
-        kernels = jax.tree.map(jnp.ones_like, of_terms["kernels"])
-        self.spread = np.asarray(
-            ravel_pytree(still | {"noise": 1.0, "terms": still["terms"] | {"kernels": kernels}})[0]
-        )
         self._model = _Model(recipe, n_fixed, terms.size)
-        self._statistics = _fixed_sums(self._fixed, rows)
-        self.weight = self._statistics.weight
+        flat, self._unravel = ravel_pytree(tree)
+        kinds = {"terms": {"kernels": OF_KERNELS, "points": 0.0}, "noise": OF_NOISE, "gamma": 0.0}
+        alike = jax.tree.map(
+            lambda kind, part: jax.tree.map(partial(jnp.full_like, fill_value=kind), part), kinds, tree
+        )
+        self.start, self._kinds = np.asarray(flat), np.asarray(ravel_pytree(alike)[0])
+        # other starts are around this one in kernels and noise, and at the same locations
+        self.spread = np.sign(self._kinds)
+        kept = _fixed_sums(self._fixed, rows)
+        self.weight = kept.weight
         if not self.weight > 0:
             raise InputError("there is no row with a positive weight to fit to.")
-        self.mean, self.variance = self._statistics.mean(), self._statistics.variance()
-        kept = self._statistics
+        self.mean, self.variance = kept.mean(), kept.variance()
         beyond = (kept.outside.X, kept.outside.Y[:, 0], kept.outside.weights)
         self._data = (kept.gram, kept.projections(), kept.weight, kept.sum_of_squares(), beyond)
 
@@ -105,17 +103,12 @@ class MovingBound:
             )
         return np.full(len(self.start), self.weight)
 
-    @in_double_precision
     def limits(self, log_noise: Any) -> Any:
         """The least and the largest: of kernels within e^±20 of where they start, of points anywhere."""
-        start = self._unravel(jnp.asarray(self.start))
-        ends = []
-        for sign, noise in zip((-1, 1), log_noise, strict=True):
-            anywhere = jax.tree.map(lambda x, s=sign: jnp.full_like(x, s * np.inf), start)
-            kernels = jax.tree.map(lambda x, s=sign: x + s * WIDEST, start["terms"]["kernels"])
-            own = {"noise": jnp.asarray(noise), "terms": anywhere["terms"] | {"kernels": kernels}}
-            ends.append(np.asarray(ravel_pytree(anywhere | own)[0]))
-        return np.stack(ends, axis=1)
+        reach = np.where(self._kinds == OF_KERNELS, WIDEST, np.inf)
+        limits = np.stack([self.start - reach, self.start + reach], axis=1)
+        limits[self._kinds == OF_NOISE] = log_noise
+        return limits
 
     @in_double_precision
     def posterior(self, parameters: Any) -> tuple[Posterior, float]:
@@ -129,14 +122,11 @@ class MovingBound:
         mean[self._places] = solution[:n]
         B[np.ix_(self._places, self._places)] = np.eye(n) + G[:n, :n] / noise
         root = np.triu(np.linalg.inv(np.linalg.cholesky(B)).T)
-        # on the user's own features: their whitened coordinates are those of the statistics
-        found = dict(zip(self._order, concrete(at.terms.terms), strict=True))
-        terms = [
-            replace(t, kernel=found[i].kernel, columns=found[i].columns)
-            if t.features.is_fixed
-            else replace(found[i], name=t.name)
-            for i, t in enumerate(self._original)
-        ]
+        terms = list(self._original)
+        for i, found in zip(self._order, at.terms, strict=True):
+            # on the user's own features: their whitened coordinates are those of the statistics
+            features = terms[i].features if terms[i].features.is_fixed else found.features
+            terms[i] = replace(terms[i], kernel=found.kernel, columns=found.columns, features=features)
         return Posterior(terms, mean, root, at.gamma, None if at.gamma is None else solution[n:]), noise
 
     def _totals(self, p: Any) -> Any:

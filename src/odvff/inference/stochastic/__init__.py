@@ -1,5 +1,6 @@
 """Training by minibatches, with checkpoints."""
 
-from odvff.inference.stochastic.trainer import Checkpoint, State, Trained, Trainer, minibatches
+from odvff.inference.stochastic.natural_step import State
+from odvff.inference.stochastic.trainer import Checkpoint, Trained, Trainer, minibatches
 
 __all__ = ["Checkpoint", "State", "Trained", "Trainer", "minibatches"]

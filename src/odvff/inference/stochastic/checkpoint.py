@@ -5,14 +5,14 @@ is refused, so that training never goes on from another model's state or with ot
 """
 
 import os
-from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
 
 from odvff.errors import FileError
-from odvff.inference.stochastic.trainer import Checkpoint, State, Trainer
+from odvff.inference.stochastic.natural_step import State
+from odvff.inference.stochastic.trainer import Checkpoint, Trainer
 from odvff.support import storage
 
 KIND = "checkpoint"
@@ -20,12 +20,13 @@ KIND = "checkpoint"
 
 def save_checkpoint(path: str | os.PathLike[str], trainer: Trainer, checkpoint: Checkpoint) -> None:
     """Write a checkpoint atomically: whenever the program ends, the file is the last whole one."""
-    arrays = {f"state.{i}": leaf for i, leaf in enumerate(_leaves(checkpoint.state))}
-    if checkpoint.best is not None:
-        arrays |= {f"best.{i}": leaf for i, leaf in enumerate(_leaves(checkpoint.best))}
+    states = {"state": checkpoint.state} | ({} if checkpoint.best is None else {"best": checkpoint.best})
+    arrays = {
+        f"{name}.{i}": leaf for name, state in states.items() for i, leaf in enumerate(jax.tree.leaves(state[:-1]))
+    }
     arrays["history"] = np.array(checkpoint.history)
     arrays["scores"] = np.array(checkpoint.scores, dtype=np.float64).reshape(-1, 2)
-    arrays["caution"] = np.array([checkpoint.state.caution])
+    arrays["caution"] = np.reshape(checkpoint.state.caution, 1)
     header = {"settings": trainer.settings, "block": trainer.block, "model": trainer.fingerprint}
     storage.write(path, KIND, arrays, header)
 
@@ -43,31 +44,22 @@ def load_checkpoint(path: str | os.PathLike[str], trainer: Trainer) -> Checkpoin
                 f"{path} was written with {name}={written.get(name)}, and this trainer has {name}={here}; use the same "
                 "to go on."
             )
-    start = trainer.start()
-    state = _state(path, arrays, "state", start)
+    state = _state(path, arrays, "state", trainer.start())
     history, scores, caution = (np.asarray(arrays.get(name)) for name in ("history", "scores", "caution"))
     shapes_fit = history.shape == (state.step,) and scores.ndim == 2 and scores.shape[1] == 2 and caution.shape == (1,)
     if not shapes_fit or not all(np.isfinite(a).all() for a in (history, scores, caution)):
         raise FileError(f"{path} is damaged: its history is missing, or has the wrong shape.")
     return Checkpoint(
-        replace(state, caution=float(caution[0])),
-        tuple(float(value) for value in history),
+        state._replace(caution=caution[0]),
+        tuple(history.tolist()),
         tuple((int(step), float(score)) for step, score in scores),
-        _state(path, arrays, "best", start) if "best.0" in arrays else None,
+        _state(path, arrays, "best", state) if "best.0" in arrays else None,
     )
-
-
-def _leaves(state: State) -> list[Any]:
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(_tree(state))]
-
-
-def _tree(state: State) -> Any:
-    return (state.parameters, state.precision, state.shift, state.optimiser, np.asarray(state.step))
 
 
 def _state(path: Any, arrays: dict[str, Any], name: str, like: State) -> State:
     """A state of the same structure as another."""
-    leaves, structure = jax.tree.flatten(_tree(like))
+    leaves, structure = jax.tree.flatten(like[:-1])
     found = [arrays.get(f"{name}.{i}") for i in range(len(leaves))]
     for new, old in zip(found, leaves, strict=True):
         if new is None or new.shape != np.shape(old) or new.dtype != np.asarray(old).dtype:
@@ -76,5 +68,4 @@ def _state(path: Any, arrays: dict[str, Any], name: str, like: State) -> State:
             raise FileError(f"{path} is damaged: it holds a number that is not finite.")
     if f"{name}.{len(leaves)}" in arrays:
         raise FileError(f"{path} is the checkpoint of another model; give the trainer the same terms and points.")
-    parameters, precision, shift, optimiser, step = jax.tree.unflatten(structure, found)
-    return State(parameters, precision, shift, optimiser, int(step))
+    return State._make((*jax.tree.unflatten(structure, found), like.caution))

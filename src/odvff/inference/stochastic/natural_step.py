@@ -19,19 +19,35 @@ for a while; the last ones are a draw from that. Rates that fall to nearly nothi
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from odvff.inference.stochastic.grouped import whiten
-from odvff.inference.stochastic.trainable import Recipe
+from odvff.inference.stochastic.trainable import Recipe, whiten
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.residual import residual_variance
 
 ADAM = optax.scale_by_adam()
 COLD = 0.01
+
+
+class State(NamedTuple):
+    """All numbers that training changes."""
+
+    parameters: Any  # kernels, points, likelihood, gamma, a_gamma
+    precision: Any  # Λ
+    shift: Any  # Λm
+    optimiser: Any
+    step: Any
+    caution: Any  # by what the natural step is multiplied, after a block that went astray
+
+    def moments(self) -> tuple[Any, Any]:
+        """m and the upper triangular root R = L⁻ᵀ of S = Λ⁻¹, Λ = L Lᵀ."""
+        lower = jnp.linalg.cholesky(self.precision)
+        root = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(lower)), lower=True).T
+        return root @ (root.T @ self.shift), root
 
 
 @dataclass(frozen=True)
@@ -43,10 +59,10 @@ class StepModel:
     size: int  # |β|
     train_locations: bool
 
-    def step(self, settings: Any, carry: Any, X: Any, y: Any) -> Any:
+    def step(self, settings: Any, state: State, X: Any, y: Any) -> tuple[State, Any]:
         """One natural step and one of Adam."""
-        parameters, precision, shift, optimiser, step = carry
-        m, root = moments(precision, shift)
+        parameters, precision, shift, optimiser, step, caution = state
+        m, root = state.moments()
         scale = settings["n_rows"] / X.shape[0]
         (value, (psi, a, b, projected)), gradient = jax.value_and_grad(self.elbo, has_aux=True)(
             parameters, m, root, X, y, scale
@@ -58,16 +74,18 @@ class StepModel:
                 jnp.zeros_like, (gradient["gamma"], gradient["terms"]["points"])
             )
         updates, optimiser = ADAM.update(gradient, optimiser)
-        warmth = _warmth(step, settings["cooling_from"], settings["cooling_to"])
+        # both rates: in full up to the first step of the cooling, then down in a line to `COLD`
+        first, last = settings["cooling_from"], settings["cooling_to"]
+        warmth = jnp.clip((last - step) / (last - first), COLD, 1.0)
         rate = warmth * settings["learning_rate"]
         parameters = jax.tree.map(lambda p, u: p + rate * u, parameters, updates)
         target = jnp.eye(self.size) - 2 * (psi * b) @ psi.T
         target_shift = psi @ (a - 2 * b * projected)
-        rho = warmth * settings["natural_step"] * jnp.minimum(1.0, (step + 1) / settings["ramp"])
+        rho = warmth * (caution * settings["natural_step"]) * jnp.minimum(1.0, (step + 1) / settings["ramp"])
         rho = _inside_the_cone(precision, target, rho)
         precision = (1 - rho) * precision + rho * target
         shift = (1 - rho) * shift + rho * target_shift
-        return (parameters, precision, shift, optimiser, step + 1), value
+        return State(parameters, precision, shift, optimiser, step + 1, caution), value
 
     def elbo(self, parameters: Any, m: Any, root: Any, X: Any, y: Any, scale: Any) -> Any:
         """The ELBO of a batch; also ψ, the derivatives a and b, and ψᵀm, for the natural step."""
@@ -97,27 +115,15 @@ class StepModel:
 
 
 @partial(jax.jit, static_argnums=0)
-def run_block(model: StepModel, settings: Any, carry: Any, Xs: Any, ys: Any, n: Any) -> Any:
+def run_block(model: StepModel, settings: Any, state: State, Xs: Any, ys: Any, n: Any) -> Any:
     """The first n steps of a block: a number, not a shape, so that a short block compiles nothing."""
 
     def one(i: Any, so_far: Any) -> Any:
-        carry, values = so_far
-        carry, value = model.step(settings, carry, Xs[i], ys[i])
-        return carry, values.at[i].set(value)
+        state, values = so_far
+        state, value = model.step(settings, state, Xs[i], ys[i])
+        return state, values.at[i].set(value)
 
-    return jax.lax.fori_loop(0, n, one, (carry, jnp.zeros(len(Xs))))
-
-
-def moments(precision: Any, shift: Any) -> tuple[Any, Any]:
-    """m and the upper triangular root R = L⁻ᵀ of S = Λ⁻¹, Λ = L Lᵀ."""
-    lower = jnp.linalg.cholesky(precision)
-    root = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(lower)), lower=True).T
-    return root @ (root.T @ shift), root
-
-
-def _warmth(step: Any, first: Any, last: Any) -> Any:
-    """The factor of both rates: 1 up to the first step of the cooling, then down in a line to `COLD`."""
-    return jnp.clip((last - step) / (last - first), COLD, 1.0)
+    return jax.lax.fori_loop(0, n, one, (state, jnp.zeros(len(Xs))))
 
 
 def _inside_the_cone(precision: Any, target: Any, rho: Any) -> Any:

@@ -1,21 +1,27 @@
-"""Models taken apart into what is trained and the recipe that puts them together again.
+"""Models as JAX traces them: what is trained, the recipe that puts a model together again, and terms whitened together.
 
 A plain kernel trains the logarithms of its numbers; one of GPJax's trains its own unconstrained parameters.
 Locations of inducing points are trained as they are. Features without locations have nothing to train.
 
 A recipe holds no trained number, and two models of one shape have equal recipes: JAX takes it as the key under which
 it keeps what it compiled, so a second fit of the same shape compiles nothing.
+
+What is compiled does not grow with the number of columns. A Fourier term knows its column only by t = (x−a)/L and
+μ = λL, so Fourier terms with as many harmonics and the same smoothness are one computation on the unit box, mapped over
+their lengthscales, variances and columns. (The algebra inside is elementwise or of size up to four and written out: no
+LAPACK call is batched.)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from odvff.support.arrays import in_double_precision, namespace
+from odvff.linalg.composed import slices
+from odvff.support.arrays import Array, in_double_precision, namespace
 from odvff.support.modules import take_module_apart
 from odvff.terms import Sum, Term
 
@@ -24,30 +30,23 @@ Recipe = Callable[[Parameters], Any]
 
 
 @in_double_precision
-def take_apart(part: Any) -> tuple[Parameters, Recipe]:
-    """The trainable parameters of a kernel, and the way back."""
-    if hasattr(part, "learned"):
-        return [jnp.asarray(np.log(number)) for number in part.numbers], _MakePlain(part.at([1.0] * len(part.numbers)))
-    numbers, recipe = take_module_apart(part)
-    return numbers, recipe
-
-
-@in_double_precision
-def take_terms_apart(terms: Sum, *, locations: bool = True) -> tuple[Parameters, Recipe]:
-    """Kernels and, if wanted, the locations of inducing points of all terms. The way back gives them no names."""
-    kernels = [take_apart(term.kernel) for term in terms]
-    places = [term.features.locations if locations else None for term in terms]
+def take_terms_apart(terms: Sum) -> tuple[Parameters, Recipe]:
+    """Kernels and the locations of inducing points of all terms. The way back gives them no names."""
+    kernels, recipes = zip(*(_take_apart(term.kernel) for term in terms), strict=True)
+    places = [term.features.locations for term in terms]
+    features = (t.features if Z is None else _Moving(t.features) for t, Z in zip(terms, places, strict=True))
     points = [None if Z is None else jnp.asarray(Z) for Z in places]
-    pieces = tuple(
-        _MakeTerm(recipe, _Fixed(term.features) if Z is None else _Moving(term.features), term.columns)
-        for term, (_, recipe), Z in zip(terms, kernels, places, strict=True)
+    return {"kernels": list(kernels), "points": points}, _MakeSum(
+        recipes, tuple(features), tuple(t.columns for t in terms)
     )
-    return {"kernels": [p for p, _ in kernels], "points": points}, _MakeSum(pieces)
 
 
-def named_like(terms: Sum, original: Sum) -> Sum:
-    """The terms with the names of others."""
-    return Sum(tuple(replace(term, name=old.name) for term, old in zip(terms, original, strict=True)))
+def _take_apart(kernel: Any) -> tuple[Parameters, Recipe]:
+    if hasattr(kernel, "learned"):
+        ones = kernel.at([1.0] * len(kernel.numbers))
+        return [jnp.asarray(np.log(number)) for number in kernel.numbers], _MakePlain(ones)
+    numbers, recipe = take_module_apart(kernel)
+    return numbers, recipe
 
 
 def concrete(tree: Any) -> Any:
@@ -72,8 +71,7 @@ class _Moving:
     features: Any
 
     def _shape(self) -> Any:
-        Z = np.zeros(self.features.locations.shape)
-        return type(self.features), {**vars(self.features), "locations": Z.shape}
+        return type(self.features), {**vars(self.features), "locations": np.shape(self.features.locations)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Moving) and self._shape() == other._shape()
@@ -84,33 +82,45 @@ class _Moving:
     def __repr__(self) -> str:
         return f"moving {self._shape()}"
 
-    def at(self, Z: Any) -> Any:
-        return self.features.moved(Z)
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    """Features that stay as they are."""
-
-    features: Any
-
-    def at(self, Z: Any) -> Any:
-        return self.features
-
-
-@dataclass(frozen=True)
-class _MakeTerm:
-    kernel: Recipe
-    features: _Moving | _Fixed
-    columns: tuple[int, ...] | None
-
-    def __call__(self, p: Parameters, Z: Any) -> Term:
-        return Term(self.kernel(p), self.features.at(Z), self.columns)
-
 
 @dataclass(frozen=True)
 class _MakeSum:
-    terms: tuple[_MakeTerm, ...]
+    kernels: tuple[Recipe, ...]
+    features: tuple[Any, ...]
+    columns: tuple[tuple[int, ...] | None, ...]
 
     def __call__(self, p: Parameters) -> Sum:
-        return Sum(tuple(make(k, Z) for make, k, Z in zip(self.terms, p["kernels"], p["points"], strict=True)))
+        features = (
+            f.features.moved(Z) if isinstance(f, _Moving) else f
+            for f, Z in zip(self.features, p["points"], strict=True)
+        )
+        kernels = (make(numbers) for make, numbers in zip(self.kernels, p["kernels"], strict=True))
+        return Sum(tuple(map(Term, kernels, features, self.columns)))
+
+
+def whiten(terms: Sum, X: Array) -> Array:
+    """ψ(X) = C⁻¹ Kuf(X), of shape (|β|, N), in the order of the terms."""
+    psi = jnp.concatenate([_whiten_group([terms.terms[i] for i in members], X) for members in terms.alike])
+    members = [i for group in terms.alike for i in group]
+    if members == sorted(members):
+        return psi
+    # groups follow each other, the terms may be mixed
+    found = dict(zip(members, slices([terms.terms[i].Kuu().size for i in members]), strict=True))
+    return jnp.concatenate([psi[found[i]] for i in range(len(terms))])
+
+
+def _whiten_group(terms: list[Term], X: Array) -> Array:
+    """ψ of terms of one shape, stacked."""
+    parts = [term.features.on_unit_box(term.kernel, term.select(X)) for term in terms] if len(terms) > 1 else [None]
+    on_unit_box = [part for part in parts if part is not None]
+    if not on_unit_box:
+        return jnp.concatenate([term.Kuu().factor().solve(term.Kuf(X)) for term in terms])
+    first = on_unit_box[0]
+
+    def one(numbers: Array, t: Array) -> Array:
+        kernel = first.kernel(*numbers)
+        return first.features.Kuu(kernel).factor().solve(first.features.Kuf(kernel, t))
+
+    numbers = jnp.stack([jnp.stack([jnp.asarray(v) for v in part.numbers]) for part in on_unit_box])
+    psi = jax.vmap(one)(numbers, jnp.stack([part.rows for part in on_unit_box]))
+    return psi.reshape(-1, X.shape[0])

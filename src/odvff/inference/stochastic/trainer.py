@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from odvff.errors import InputError, NumericalError
-from odvff.inference.stochastic.natural_step import ADAM, StepModel, moments, run_block
-from odvff.inference.stochastic.trainable import concrete, named_like, take_terms_apart
+from odvff.inference.stochastic.natural_step import ADAM, State, StepModel, run_block
+from odvff.inference.stochastic.trainable import concrete, take_terms_apart
 from odvff.likelihoods import as_likelihood, log_predictive_density
 from odvff.posterior import Posterior
 from odvff.support.arrays import in_double_precision
@@ -26,18 +26,6 @@ from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
 LEAST_CAUTION = 1e-9
-
-
-@dataclass(frozen=True)
-class State:
-    """All numbers that training changes."""
-
-    parameters: Any  # kernels, points, likelihood, gamma, a_gamma
-    precision: Any  # Λ
-    shift: Any  # Λm
-    optimiser: Any
-    step: int
-    caution: float = 1.0  # by what the natural step is multiplied, after a block that went astray
 
 
 @dataclass(frozen=True)
@@ -51,7 +39,7 @@ class Checkpoint:
 
     @property
     def step(self) -> int:
-        return self.state.step
+        return int(self.state.step)
 
     @property
     def stale(self) -> int:
@@ -153,13 +141,9 @@ class Trainer:
     @in_double_precision
     def start(self) -> State:
         """The state before the first step: q(u) is the prior."""
-        return State(
-            concrete(self._parameters),
-            np.eye(self._model.size),
-            np.zeros(self._model.size),
-            concrete(ADAM.init(self._parameters)),
-            0,
-        )
+        p, n = self._parameters, self._model.size
+        state: State = concrete(State(p, np.eye(n), np.zeros(n), ADAM.init(p), np.array(0), np.array(1.0)))
+        return state
 
     @in_double_precision
     def run(
@@ -220,21 +204,19 @@ class Trainer:
 
         From a prior that is far from the rows (counts of a thousand) a first natural step may lead to nowhere.
         """
-        state, caution = now.state, now.state.caution
-        carry = (state.parameters, state.precision, state.shift, state.optimiser, jnp.asarray(state.step))
+        state = now.state
         while True:
-            settings = {**self.settings, "natural_step": caution * self.settings["natural_step"]}
-            after, values = run_block(self._model, settings, carry, Xs, ys, n)
+            after, values = run_block(self._model, self.settings, state, Xs, ys, n)
             values, after = np.asarray(values)[:n], concrete(after)
-            finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
-            if finite and np.isfinite(values).all() and not _astray(values, self.settings["n_rows"]):
+            finite = all(np.isfinite(numbers).all() for numbers in (values, *jax.tree.leaves(after)))
+            # a step from far off can overshoot by orders of magnitude: the ELBO falls by far more than batches differ
+            if finite and np.median(values[-5:]) >= values[0] - 10 * max(abs(values[0]), self.settings["n_rows"]):
                 break
-            caution /= 10
-            if caution < LEAST_CAUTION:
-                raise NumericalError(_lost(state.step, values))
-        parameters, precision, shift, optimiser, step = after
-        state = State(parameters, precision, shift, optimiser, int(step), min(1.0, 4 * caution))
-        return replace(now, state=state, history=now.history + tuple(float(v) for v in values))
+            state = state._replace(caution=state.caution / 10)
+            if state.caution < LEAST_CAUTION:
+                raise NumericalError(_lost(now.step, values))
+        after = after._replace(caution=np.minimum(1.0, 4 * after.caution))
+        return replace(now, state=after, history=now.history + tuple(values.tolist()))
 
     def _scored(self, now: Checkpoint, held_out: tuple[Any, Any] | None) -> Checkpoint:
         if held_out is None:
@@ -253,8 +235,9 @@ class Trainer:
     def posterior(self, state: State) -> tuple[Posterior, Any]:
         """The posterior and the likelihood of a state."""
         p = state.parameters
-        m, root = moments(jnp.asarray(state.precision), jnp.asarray(state.shift))
-        terms = named_like(self._model.terms(p["terms"]), self._original)
+        m, root = state.moments()
+        pairs = zip(self._model.terms(p["terms"]), self._original, strict=True)
+        terms = [replace(term, name=old.name) for term, old in pairs]
         q = Posterior(terms, np.asarray(m), np.asarray(root), p["gamma"], p["a_gamma"])
         return q, self._model.likelihood(p["likelihood"])
 
@@ -268,11 +251,6 @@ def _cooling(steps: tuple[int, int] | None) -> tuple[float, float]:
     first = whole(steps[0], "the first step of cooling", at_least=0, remedy="three quarters of all steps are usual")
     last = whole(steps[1], "the last step of cooling", at_least=first + 1, remedy="it is usually the last of all steps")
     return float(first), float(last)
-
-
-def _astray(values: Any, n_rows: float) -> bool:
-    """Did the ELBO fall by far more than batches differ? A step from far off can overshoot by orders of magnitude."""
-    return bool(np.median(values[-5:]) < values[0] - 10 * max(abs(values[0]), n_rows))
 
 
 def _lost(step: int, values: Any) -> str:
