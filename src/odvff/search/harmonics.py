@@ -20,7 +20,7 @@ from odvff.policy import DEFAULT, Policy
 from odvff.rows import Chunk
 from odvff.statistics import Statistics, collect
 from odvff.statistics.basis import outside
-from odvff.statistics.fewer import holds, with_fewer_harmonics
+from odvff.statistics.sums import holds, with_fewer_harmonics
 from odvff.support.checks import matrix, vector
 from odvff.terms import Sum, Term
 

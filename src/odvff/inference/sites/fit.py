@@ -37,7 +37,7 @@ from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.rows import RowSource
 from odvff.statistics import Rows, Statistics
-from odvff.statistics.basis import check_columns, fill_features, outside
+from odvff.statistics.basis import check_columns, check_outside, fill_features, outside
 from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.journal import NO_JOURNAL, Journal
@@ -345,6 +345,7 @@ class _Rounds:
                 moments[i] += own_moments[i]
                 if out is not None:
                     kept[i] = kept[i] + out
+                    check_outside(terms[i], kept[i].X, self.rows.n_rows)
         n = self.rows.n_rows
         sites = tuple(Statistics(m, C.size, n, k) for m, C, k in zip(moments, factors, kept, strict=True))
         joined = tuple(np.concatenate(part, axis=-1) for part in zip(*sample, strict=True))
