@@ -66,9 +66,7 @@ class Policy:
         1_000_000, "Sites keep y and the marginals of so many, 32 MB, to learn the likelihood from: a limit of memory."
     )
     likelihood_rows: int = guess(
-        20_000,
-        "Of these rows as many teach a likelihood without a compiler, in every round: it has one or two parameters, "
-        "known to 1 % from so many, and its quadrature takes 40 numbers a row.",
+        20_000, "As many of these teach a likelihood without a compiler in a round: to 1 %, by 40 numbers a row."
     )
 
     # Harmonics: how many a term has
@@ -118,9 +116,7 @@ class Policy:
     # Pairs: which columns act together
 
     pair_rows: int = guess(
-        20_000,
-        "Pairs are looked for in so many rows, of which one worth `pair_gain` brings 40 nats: time is proportional to "
-        "it, up to half a minute for large tables (docs/choosing.md).",
+        20_000, "Pairs are looked for in so many, where `pair_gain` is 40 nats: up to half a minute (docs/choosing.md)."
     )
     most_pairs: int = because(
         6,

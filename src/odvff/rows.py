@@ -39,11 +39,7 @@ def key_generator(seed: int) -> np.random.Generator:
 
 
 def smallest_keys(keys: Any, n: int) -> Any:
-    """Where the n smallest keys stand, in order.
-
-    With a random number for each row that is a sample; and as they are drawn row after row, it is the same one however
-    the rows come in chunks.
-    """
+    """Where the n smallest keys stand, in order: of random numbers drawn row by row a sample, whatever the chunks."""
     return np.arange(len(keys)) if len(keys) <= n else np.sort(np.argpartition(keys, n)[:n])
 
 

@@ -116,15 +116,14 @@ def fit_by_sites(problem: Problem, start: Start, gamma: bool) -> Named:
                 ", or leave the number to 'auto'.",
             )
         start = start.saying("no inducing points: sites need none")
-    rounds = options.max_iter
     fit = fit_sites(
         start.terms,
         problem.likelihood,
         problem.rows,
         rescale=False,  # the kernels come from a first look
-        max_rounds=rounds,
+        max_rounds=options.max_iter,
         tolerance=problem.policy.sites_tolerance,
-        progress=lambda n, elbo: run.progress(Step("rounds of sites", n, rounds, "rounds", elbo)),
+        progress=lambda n, elbo: run.progress(Step("rounds of sites", n, options.max_iter, "rounds", elbo)),
         journal=run.journal,
         tell=run.tell,
         policy=problem.policy,

@@ -111,11 +111,11 @@ class Problem:
     @property
     def ascent(self) -> dict[str, Any]:
         """What every ascent of a bound is told: its limit, and who hears of it."""
-
-        def progress(n: int, bound: float) -> None:
-            self.run.progress(Step("fitting", n, None, "iterations", bound))
-
-        return {"max_iter": self.options.max_iter, "progress": progress, "tell": self.run.tell}
+        return {
+            "max_iter": self.options.max_iter,
+            "progress": lambda n, bound: self.run.progress(Step("fitting", n, None, "iterations", bound)),
+            "tell": self.run.tell,
+        }
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from odvff.support.progress import Step
 from odvff.terms import Sum, Term
 
 POINT_JITTER = 1e-6  # of the covariance of points that carry it
+Wanted = tuple[list[Pair], int | None]  # pairs of columns that may act together, and how many of them; None is all
 
 
 def fourier_start(problem: Problem) -> Start:
@@ -116,14 +117,15 @@ def _moderate(term: Term, scale: float, policy: Policy) -> Term:
 def _with_given(problem: Problem, n: int) -> Start:
     """Terms with n harmonics in every column."""
     policy, terms, is_gaussian = problem.policy, problem.fourier_terms(n), problem.likelihood.closed_form
-    pairs, most = _wanted_pairs(problem)
-    if not pairs:
+    wanted = _wanted_pairs(problem)
+    if not wanted[0]:
         return Start(terms) if is_gaussian else started(problem, Start(terms))
     sample = problem.sample(policy.whole_rows if problem.is_small else policy.pair_rows)
     statistics = collect(terms, [sample.rows])
     fit = fit_quietly(terms, statistics, policy, policy.quick_iterations)
-    finer = replace(policy, pair_ladder=tuple(dict.fromkeys(min(n, rung) for rung in policy.pair_ladder)))
-    found = _interactions(problem, fit, _shuffled(problem, sample.rows), pairs, most, finer)
+    ladder = tuple(dict.fromkeys(min(n, rung) for rung in policy.pair_ladder))
+    limited = replace(problem, options=replace(problem.options, policy=replace(policy, pair_ladder=ladder)))
+    found = _interactions(limited, fit, _shuffled(problem, sample.rows), wanted)
     start = Start(fit.terms, found.noise if found.terms else fit.noise, True, report=(found.report,))
     if not is_gaussian:
         start = started(problem, start)
@@ -136,7 +138,7 @@ def _with_chosen(problem: Problem) -> Start:
     """Terms with as many harmonics as the rows call for."""
     policy, likelihood = problem.policy, problem.likelihood
     sample = problem.sample(policy.whole_rows if problem.is_small else policy.sample_rows)
-    pairs, most = _wanted_pairs(problem)
+    wanted = _wanted_pairs(problem)
     problem.run.progress(Step("choosing harmonics", 0, unit="tries"))
     X, y, weights = sample.rows
     chosen = choose_harmonics(
@@ -150,9 +152,9 @@ def _with_chosen(problem: Problem) -> Start:
     )
     statistics = chosen.statistics if likelihood.closed_form and problem.is_small else None
     report: tuple[str, ...] = ()
-    if pairs:
+    if wanted[0]:
         rows = _shuffled(problem, sample.rows)
-        found = _interactions(problem, chosen.fit, rows, pairs, most, policy)
+        found = _interactions(problem, chosen.fit, rows, wanted)
         report = (found.report,)
         if found.terms:
             all_terms = Sum((*chosen.terms, *found.terms))
@@ -162,8 +164,7 @@ def _with_chosen(problem: Problem) -> Start:
     return Start(terms, chosen.fit.noise, True, statistics, (chosen.report, *report))
 
 
-def _wanted_pairs(problem: Problem) -> tuple[list[Pair], int | None]:
-    """Pairs of columns that may act together, and how many of them to choose; None is all."""
+def _wanted_pairs(problem: Problem) -> Wanted:
     wanted, design = problem.options.interactions, problem.design
     if isinstance(wanted, tuple):
         return design.named_pairs(wanted), None
@@ -177,11 +178,9 @@ def _shuffled(problem: Problem, rows: Chunk) -> Chunk:
     return MemoryRows(*rows).at(order[: problem.policy.pair_rows])
 
 
-def _interactions(
-    problem: Problem, fit: Fit, rows: Chunk, pairs: list[Pair], most: int | None, policy: Policy
-) -> Interactions:
+def _interactions(problem: Problem, fit: Fit, rows: Chunk, wanted: Wanted) -> Interactions:
     """Joint effects in what a fit with an effect for each column leaves over."""
-    X, y, weights = rows
+    (X, y, weights), (pairs, most) = rows, wanted
     problem.run.progress(Step("looking for interactions", 0, unit="pairs"))
 
     def term_of(pair: Pair, n_harmonics: tuple[int, int]) -> Term:
@@ -189,4 +188,4 @@ def _interactions(
 
     residuals = y - fit.posterior.mean(X)
     residuals -= np.average(residuals, weights=weights)  # a fit to centred targets: a level is no interaction
-    return choose_pairs(pairs, term_of, (X, residuals, weights), noise=fit.noise, most=most, policy=policy)
+    return choose_pairs(pairs, term_of, (X, residuals, weights), noise=fit.noise, most=most, policy=problem.policy)

@@ -68,8 +68,7 @@ def choose_harmonics(
             break
     if not is_large:
         return Harmonics(terms, fit, report)
-    is_whole = rows.n_rows <= policy.whole_rows
-    many = rows.everything() if is_whole else rows.at(order[: policy.sample_rows])
+    many = rows.everything() if rows.n_rows <= policy.whole_rows else rows.at(order[: policy.sample_rows])
     fit, tried, statistics = _grown(terms, fit.noise, many, rule)
     terms, report = rule.wanted(fit, few)  # these are shuffled
     enough = len(many[0]) == rows.n_rows and holds(tried, terms)
@@ -153,8 +152,7 @@ class _Rule:
 def _grown(terms: Sum, noise: float, rows: Chunk, rule: _Rule) -> tuple[Fit, Sum, Statistics]:
     """The fit to many rows with twice, four times, … as many harmonics, as long as the bound rises by it.
 
-    With it the statistics, and the terms of which they are: with the most harmonics that were tried. They contain those
-    of fewer.
+    With it the terms with the most harmonics that were tried, and their statistics, which contain those of fewer.
     """
     policy, tried = rule.policy, rule.doubled(terms)
     statistics = collect(tried, [rows])

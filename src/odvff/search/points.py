@@ -105,11 +105,8 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     a = Q @ ((Q.T @ (g - cross.T @ q.mean_u) / noise) / eigenvalues)
     gain = float(0.5 * eigenvalues @ (Q.T @ a) ** 2)
     if gain < least_gain or len(a) == 0:
-        report = (
-            f"no inducing points: {len(gamma)} of them would raise the bound by {gain:.3g} nats, less than "
-            f"{least_gain:.3g}"
-        )
-        return WithInducing(fit, 0.0, report)
+        words = f"{len(gamma)} of them would raise the bound by {gain:.3g} nats, less than {least_gain:.3g}"
+        return WithInducing(fit, 0.0, f"no inducing points: {words}")
     with_points = Posterior(fit.terms, q.mean_u - q.root @ (root_c @ a), q.root, gamma, lift @ a)
     report = f"{len(gamma)} inducing points for the mean raise the bound by {gain:.3g} nats"
     return WithInducing(replace(fit, posterior=with_points, bound=fit.bound + gain), gain, report)
@@ -134,8 +131,7 @@ def _point_sums(fit: Fit, gamma: Any, chunks: Iterable[Chunk]) -> tuple[Any, ...
             cross += phi @ (w[part] * rho[:, part]).T
         return cross, (w * rho) @ rho.T, rho @ (w * y)
 
-    rank = lift.shape[1]
-    total = np.zeros_like(V), np.zeros((rank, rank)), np.zeros(rank)
+    total = np.zeros_like(V), np.zeros((V.shape[1],) * 2), np.zeros(V.shape[1])
     blocks = ((X[s], y[s], w[s]) for X, y, w in weighted_rows(chunks) for s in row_slices(len(X), BLOCK_ROWS))
     for parts in side_by_side(sums, blocks):
         for own, part in zip(total, parts, strict=True):

@@ -41,6 +41,8 @@ TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
 ROWS_AT_ONCE = 2**16  # that go to nodes: in fewer, threads wait for each other's turn in the interpreter
 FEW_STRENGTHS = 16  # of which the general product is quicker than the symmetric one
+# one thread, as blocks of rows run side by side; the finer grid, as spreading costs more than the FFT
+PLAN = {"isign": 1, "nthreads": 1, "upsampfac": 2.0}
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,6 @@ def _fill_pairs(pairs: Any, real: Any) -> None:
         pairs.imag[-1] = 0.0
 
 
-def _unpaired(pairs: Any) -> Any:
-    return _interleaved(pairs.real, pairs.imag)
-
-
 def _of_real_strengths(modes: Any) -> Any:
     """Σ E e^{ikθ}, k ≥ 0, for each of two real strengths whose modes |k| ≤ n were taken together."""
     n = modes.shape[1] // 2
@@ -169,15 +167,10 @@ def _tables(n_harmonics: int, order: int) -> Any:
 # sums over rows
 
 
-def _keywords(tolerance: float) -> dict[str, Any]:
-    """One thread, as blocks of rows run side by side; the finer grid, as spreading costs more than the FFT."""
-    return {"eps": tolerance, "isign": 1, "nthreads": 1, "upsampfac": 2.0}
-
-
 def _plans(tolerance: float) -> Callable[[int, int, int], Any]:
     """FINUFFT's plans for 1-D transforms, made once in each thread for all columns with as many harmonics."""
     # the grid fits into the cache: it may be finer, and nothing is gained by sorting the rows
-    keywords = {**_keywords(tolerance), "upsampfac": 3.0, "spread_sort": 0}
+    keywords = {**PLAN, "eps": tolerance, "upsampfac": 3.0, "spread_sort": 0}
     return cache(lambda thread, n_modes, n_strengths: finufft.Plan(1, (n_modes,), n_trans=n_strengths, **keywords))
 
 
@@ -193,7 +186,7 @@ def _one_column(terms: Sum, plan_of: Callable[[int, int, int], Any], rows: Rows)
     all_angles = [one.angles(rows.X) for one in columns]
     for one, angles, place in zip(columns, all_angles, pairs[1:], strict=True):
         remainders(angles * (0.5 / np.pi), one.axis.n_harmonics, one.axis.n_remainders, E[place])
-    real = _unpaired(E)
+    real = _interleaved(E.real, E.imag)
     # given the same array twice, BLAS does half the work, which takes longer if the rows are few
     left = real if w is None and len(real) > FEW_STRENGTHS else real * (1.0 if w is None else w)
     sums = [left @ real.T]
@@ -224,7 +217,7 @@ def _several_columns(terms: Sum, tolerance: float, rows: Rows) -> list[Any]:
 
 def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any:
     """Σ w h_i(x) h_j(y) for the harmonics of two columns, whose angles are a and b."""
-    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **_keywords(tolerance))
+    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), eps=tolerance, **PLAN)
     plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
     minus = modes[F + 1 :, G - 1 :: -1]  # e^{i(kθ − lφ)}
     return 0.5 * np.block([[(plus + minus).real, (plus - minus).imag], [(plus + minus).imag, (minus - plus).real]])
@@ -247,7 +240,7 @@ def _sums_in_cells(one: _Column, rows: Rows) -> list[Any]:
 def _by_nodes(one: _Column, powers: Any, y_with_y: Any) -> list[Any]:
     """What `_one_column` has of rows, here of the weights at nodes, and the modes for each strength."""
     F = one.axis.n_harmonics
-    omega = weights_at_nodes(_unpaired(powers))  # of 1, y and the zero that fills up a pair
+    omega = weights_at_nodes(_interleaved(powers.real, powers.imag))  # of 1, y and the zero that fills up a pair
     R = _remainders_at_nodes(F, one.axis.n_remainders)
     E = np.concatenate([omega, omega[0] * R])
     # the features that are no harmonics, 1 and R̂, with everything at the nodes
@@ -265,7 +258,8 @@ def _by_nodes(one: _Column, powers: Any, y_with_y: Any) -> list[Any]:
 def _remainders_at_nodes(n_harmonics: int, n_remainders: int) -> Any:
     """R̂ at the nodes, and a zero that fills up a pair: the same for every chunk of rows."""
     t = nodes(n_harmonics)
-    R = _unpaired(remainders(t.ravel(), n_harmonics, n_remainders))
+    pairs = remainders(t.ravel(), n_harmonics, n_remainders)
+    R = _interleaved(pairs.real, pairs.imag)
     return R.reshape(len(R), *t.shape)
 
 

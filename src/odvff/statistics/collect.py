@@ -56,10 +56,7 @@ def collect(
 
 
 def collect_rows(terms: Sum, rows: RowSource, journal: "Journal", progress: Progress) -> Statistics:
-    """The statistics of a source, with progress, and kept in a journal on the way.
-
-    Chunks are added in order, so a run that is resumed gives the same.
-    """
+    """The statistics of a source, with progress, and a journal by which a run that is resumed gives the same."""
     terms, entry, total, done = terms.canonical, journal.read(STAGE), None, 0
     if entry is not None:
         kept = Statistics.from_arrays(entry[0])
