@@ -141,8 +141,8 @@ def _strengths(terms: Sum, n_outputs: int) -> tuple[list[slice], Any]:
 
     What fills up a last pair stands at −1, nowhere.
     """
-    remainders = [(one.place.stop, one.axis.n_remainders) for one in _columns(terms)]
-    groups = [(terms.size + 1 + n_outputs, 1 + n_outputs), *remainders]
+    groups = [(terms.size + 1 + n_outputs, 1 + n_outputs)]
+    groups += [(one.place.stop, one.axis.n_remainders) for one in _columns(terms)]
     places = [place for stop, size in groups for place in (*range(stop - size, stop), *[-1] * (size % 2))]
     return slices([(size + 1) // 2 for _, size in groups]), np.array(places)
 
