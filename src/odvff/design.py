@@ -58,14 +58,14 @@ class Design:
     def fourier_terms(self, n_harmonics: int, smoothness: float, completion: bool) -> Sum:
         """Fourier features for numeric columns, levels exactly."""
         if self.own:
-            return Sum((*self.own, *self._level_terms(Categorical())))
+            return Sum((*self.own, *self._level_terms))
         kernel = Matern(smoothness)
         features = [Fourier(n_harmonics, part.interval, completion) for part in self.numeric]
         if not self.joint:
             terms = [Term(kernel, f, (part.column,), part.name) for f, part in zip(features, self.numeric, strict=True)]
         elif len(features) <= 3:
             product = Separable((kernel,) * len(features))
-            terms = [Term(product, Kronecker(tuple(features)), self._columns, self._together)]
+            terms = [Term(product, Kronecker(tuple(features)), self._columns, self.joint_name)]
         else:
             raise InputError(
                 Argument("structure", "separable"),
@@ -75,14 +75,14 @@ class Design:
                 Argument("method", "svgp"),
                 ", whose points see any number.",
             )
-        return Sum((*terms, *self._level_terms(Categorical())))
+        return Sum((*terms, *self._level_terms))
 
     def pairs(self) -> list[tuple[int, int]]:
         """All pairs of numeric columns, but for those whose joint effect would be called as something else is.
 
         Of two pairs with one name it is the last.
         """
-        pairs = {_joint_name(a.name, b.name): (a.column, b.column) for a, b in combinations(self.numeric, 2)}
+        pairs = {TIMES.join((a.name, b.name)): (a.column, b.column) for a, b in combinations(self.numeric, 2)}
         return [pair for name, pair in pairs.items() if name not in self._names]
 
     def named_pairs(self, names: Any) -> list[tuple[int, int]]:
@@ -99,7 +99,7 @@ class Design:
                         "effects.",
                     )
             first, second = sorted(pair, key=places.__getitem__)
-            place, joint = (places[first], places[second]), _joint_name(first, second)
+            place, joint = (places[first], places[second]), TIMES.join((first, second))
             if first == second or place in pairs.values():
                 raise InputError(
                     Argument("interactions"), f" names {pair!r}, which is no pair or was there before; leave it out."
@@ -125,30 +125,23 @@ class Design:
         parts = [part for part in self.numeric if part.column in pair]
         sizes = zip(n_harmonics, parts, strict=True)
         features = Kronecker(tuple(Fourier(n, part.interval, completion) for n, part in sizes))
-        return Term(Separable((Matern(smoothness),) * 2), features, pair, _joint_name(*(part.name for part in parts)))
+        return Term(Separable((Matern(smoothness),) * 2), features, pair, TIMES.join(part.name for part in parts))
 
     def point_terms(self, Z: Any, fitted: Sum, jitter: float) -> Sum:
         """One term on points that see all numeric columns, with the kernels of fitted one-column terms."""
         n = len(self.numeric)
         kernels = [term.kernel for term in fitted.terms[:n]]
         kernel = _product(kernels) if self.joint else Additive(tuple(kernels))
-        points = Term(kernel, InducingPoints(Z, jitter), self._columns, self._together)
-        return Sum((points, *fitted.terms[n:]))
+        name = self.joint_name if self.joint else "all columns"
+        return Sum((Term(kernel, InducingPoints(Z, jitter), self._columns, name), *fitted.terms[n:]))
 
     def started(self, terms: Sum, fitted: Sum) -> Sum:
-        """Fourier terms with the kernels of fitted one-column terms."""
-        if not self.joint:
-            own, pairs = terms.terms[: len(fitted)], terms.terms[len(fitted) :]
-            started = (replace(t, kernel=f.kernel) for t, f in zip(own, fitted, strict=True))
-            return Sum((*started, *pairs))
-        n = len(self.numeric)
-        joint = replace(terms.terms[0], kernel=_product([t.kernel for t in fitted.terms[:n]]))
-        return Sum((joint, *fitted.terms[n:]))
-
-    @property
-    def alone(self) -> "Design":
-        """The same columns, each with an effect of its own."""
-        return Design(self.numeric, self.levels)
+        """Fourier terms with the kernels of fitted one-column terms; those of pairs come last, as they are."""
+        n, kernels = len(self.numeric), [term.kernel for term in fitted]
+        if self.joint:
+            kernels[:n] = [_product(kernels[:n])]
+        own, pairs = terms.terms[: len(kernels)], terms.terms[len(kernels) :]
+        return Sum((*(replace(t, kernel=k) for t, k in zip(own, kernels, strict=True)), *pairs))
 
     @property
     def _columns(self) -> tuple[int, ...]:
@@ -156,18 +149,11 @@ class Design:
 
     @property
     def joint_name(self) -> str:
-        return _joint_name(*(part.name for part in self.numeric))
+        return TIMES.join(part.name for part in self.numeric)
 
     @property
-    def _together(self) -> str:
-        return self.joint_name if self.joint else "all columns"
-
-    def _level_terms(self, kernel: Categorical) -> list[Term]:
-        return [Term(kernel, Levels(part.n_levels), (part.column,), part.name) for part in self.levels]
-
-
-def _joint_name(*names: str) -> str:
-    return TIMES.join(names)
+    def _level_terms(self) -> list[Term]:
+        return [Term(Categorical(), Levels(part.n_levels), (part.column,), part.name) for part in self.levels]
 
 
 def _product(kernels: list[Matern]) -> Separable:

@@ -23,12 +23,8 @@ import numpy as np
 from odvff.design import Design, NumericPart
 from odvff.errors import Argument, FitWarning, InputError
 from odvff.fitting import Named, Options, Problem, Start
-from odvff.fitting.collapsed import fit_by_statistics
-from odvff.fitting.exact import exact_start, fit_exactly
-from odvff.fitting.fourier import fourier_start
-from odvff.fitting.points import point_start
-from odvff.fitting.sites import fit_by_sites
-from odvff.fitting.stochastic import fit_by_minibatches
+from odvff.fitting.fits import fit_by_minibatches, fit_by_sites, fit_by_statistics, fit_exactly
+from odvff.fitting.starts import exact_start, fourier_start, point_start
 from odvff.likelihoods import GaussianNoise, Likelihood
 from odvff.policy import Policy
 from odvff.rows import MemoryRows, RowSource
@@ -48,9 +44,6 @@ class Inference:
     gaussian: bool = True
     others: bool = False
     limit: Callable[[Policy], int] = lambda policy: policy.most_iterations
-
-    def suits(self, gaussian: bool) -> bool:
-        return self.gaussian if gaussian else self.others
 
 
 @dataclass(frozen=True)
@@ -85,13 +78,7 @@ INFERENCE = {name: tuple(method.inferences) for name, method in METHODS.items()}
 GAUSSIAN_NOISE = GaussianNoise()
 
 
-def fit_method(
-    method: str,
-    X: Any,
-    y: Any,
-    options: Options | None = None,
-    progress: Progress = silent,
-) -> Named:
+def fit_method(method: str, X: Any, y: Any, options: Options | None = None, progress: Progress = silent) -> Named:
     """Fit an additive model of numeric columns to the rows of X and a centred y by the named method.
 
     >>> rng = np.random.default_rng(0)
@@ -113,7 +100,8 @@ def fit_method(
             "model spends its effects on the level."
         )
         warnings.warn(note, stacklevel=2)
-    intervals = options.intervals or tuple(_range(X[:, d]) for d in range(X.shape[1]))
+    ranges = zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)
+    intervals = options.intervals or tuple((a, b) if b > a else (a - 0.5, b + 0.5) for a, b in ranges)
     if len(intervals) != X.shape[1]:
         raise InputError(f"there are {len(intervals)} intervals for {X.shape[1]} columns; give one for each.")
     design = Design(tuple(NumericPart(d, f"column {d}", interval) for d, interval in enumerate(intervals)))
@@ -162,7 +150,8 @@ def method_of(name: str) -> Method:
 
 def check_method(method: str, inference: str, *, gaussian: bool) -> str:
     """The inference of this method, if it has it for such a likelihood."""
-    fitting = [name for name, one in method_of(method).inferences.items() if one.suits(gaussian)]
+    inferences = method_of(method).inferences.items()
+    fitting = [name for name, one in inferences if (one.gaussian if gaussian else one.others)]
     if not fitting:
         raise InputError(
             f"method {method!r} is for Gaussian noise; use odvff, vff, odvgp or svgp with this likelihood."
@@ -176,8 +165,3 @@ def check_method(method: str, inference: str, *, gaussian: bool) -> str:
             ".",
         )
     return inference
-
-
-def _range(x: Any) -> tuple[float, float]:
-    low, high = float(x.min()), float(x.max())
-    return (low, high) if high > low else (low - 0.5, high + 0.5)

@@ -19,15 +19,12 @@ class RowSource(Protocol):
 
     def chunks(self, start: int = 0) -> Iterator[Chunk]:
         """All rows from the start-th chunk on, always the same chunks in the same order."""
-        ...
 
     def sample(self, n_rows: int) -> Chunk:
         """A random sample of this many rows (all, if there are no more), in order and always the same ones."""
-        ...
 
     def everything(self) -> Chunk:
         """All rows at once, for methods that need them so."""
-        ...
 
 
 def row_slices(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
@@ -42,11 +39,7 @@ def key_generator(seed: int) -> np.random.Generator:
 
 
 def smallest_keys(keys: Any, n: int) -> Any:
-    """Where the n smallest keys stand, in order.
-
-    With a random number for each row that is a sample; and as they are drawn row after row, it is the same one however
-    the rows come in chunks.
-    """
+    """Where the n smallest keys stand, in order: of random numbers drawn row by row a sample, whatever the chunks."""
     return np.arange(len(keys)) if len(keys) <= n else np.sort(np.argpartition(keys, n)[:n])
 
 
@@ -72,19 +65,19 @@ class InMemory:
     def __init__(self, n_rows: int, seed: int):
         self.n_rows, self._seed = n_rows, seed
 
-    def at(self, rows: Any) -> tuple[Any, Any, Any]:
+    def at(self, rows: Any) -> Chunk:
         """The rows at these positions, with targets and weights."""
         raise NotImplementedError
 
-    def chunks(self, start: int = 0) -> Iterator[tuple[Any, Any, Any]]:
+    def chunks(self, start: int = 0) -> Iterator[Chunk]:
         return map(self.at, list(row_slices(self.n_rows))[start:])
 
-    def sample(self, n_rows: int) -> tuple[Any, Any, Any]:
+    def sample(self, n_rows: int) -> Chunk:
         if n_rows >= self.n_rows:
             return self.everything()
         return self.at(smallest_keys(key_generator(self._seed).random(self.n_rows), n_rows))
 
-    def everything(self) -> tuple[Any, Any, Any]:
+    def everything(self) -> Chunk:
         return self.at(slice(None))
 
 

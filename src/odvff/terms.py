@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import groupby
 from operator import add, itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from odvff import kernels
 from odvff.errors import InputError
 from odvff.features import Features
-from odvff.features.base import check_features
+from odvff.features.base import FixedFeatures, check_features
 from odvff.linalg import BlockDiagonal, Covariance
 from odvff.linalg.composed import slices
 from odvff.support.arrays import Array, concatenate
@@ -64,9 +64,9 @@ class Term:
         return X[:, list(self.columns)]
 
     @property
-    def column(self) -> int:
-        """The one column of a term that reads one."""
-        return 0 if self.columns is None else self.columns[0]
+    def fixed(self) -> FixedFeatures:
+        """Its features, where these are fixed inside boxes."""
+        return cast(FixedFeatures, self.features)
 
     @property
     def size(self) -> int:
@@ -91,7 +91,8 @@ class Term:
         """X ↦ k_t(X, γ) w in a time that does not grow with the points, where the term has one column."""
         selected, kernel = self.select(points, "gamma"), kernels.plain(self.kernel)
         one = kernels.point_sum(kernel, selected[:, 0], weights) if selected.shape[1] == 1 else None
-        return None if one is None else lambda X: one(X[:, self.column])
+        column = 0 if self.columns is None else self.columns[0]
+        return None if one is None else lambda X: one(X[:, column])
 
     def canonical(self) -> "Term":
         """The term in the form in which statistics are collected: features in the basis in which sums lose no digits,
@@ -175,24 +176,23 @@ class Sum:
         return int(self.slices[-1].stop)
 
     @cached_property
+    def _keys(self) -> list[Any]:
+        """What like terms have in common."""
+        features = [term.features.suited(term.kernel) for term in self.terms]
+        return [(None, i) if f.key is None else (type(f), f.key) for i, f in enumerate(features)]
+
+    @cached_property
     def alike(self) -> list[list[int]]:
         """Positions of the terms, grouped by equal keys of their features."""
         groups: dict[Any, list[int]] = {}
-        for i, term in enumerate(self.terms):
-            features = term.features.suited(term.kernel)
-            key = (None, i) if features.key is None else (type(features), features.key)
+        for i, key in enumerate(self._keys):
             groups.setdefault(key, []).append(i)
         return list(groups.values())
 
     @cached_property
     def runs(self) -> list[list[int]]:
-        """The same groups, split into runs of adjacent terms, in the order of the terms."""
-        runs = []
-        for members in self.alike:
-            # of neighbours the position and the place among the members differ by the same
-            places = zip(members, (i - k for k, i in enumerate(members)), strict=True)
-            runs += [[i for i, _ in run] for _, run in groupby(places, key=itemgetter(1))]
-        return sorted(runs)
+        """Runs of adjacent terms with equal keys, in the order of the terms."""
+        return [[i for i, _ in run] for _, run in groupby(enumerate(self._keys), key=itemgetter(1))]
 
     def with_kernels(self, fitted: "Sum") -> "Sum":
         """These terms with the kernels and columns of others."""
@@ -220,6 +220,3 @@ def _default_name(i: int, term: Term) -> str:
     if term.columns is None:
         return f"term {i}"
     return f"column{'s' * (len(term.columns) > 1)} {', '.join(map(str, term.columns))} (term {i})"
-
-
-__all__ = ["Sum", "Term"]

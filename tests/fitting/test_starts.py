@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from odvff.design import Design, LevelsPart, NumericPart
-from odvff.fitting.fourier import fourier_start
-from odvff.fitting.look import first_look
-from odvff.fitting.points import point_start
-from odvff.fitting.problem import Options, Problem
+from odvff.fitting import Options, Problem
+from odvff.fitting.starts import first_look, fourier_start, point_start
 from odvff.likelihoods import GaussianNoise, Poisson
 from odvff.policy import DEFAULT
 from odvff.rows import MemoryRows

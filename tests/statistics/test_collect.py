@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, InducingPoints, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.inference import fit_collapsed
+from odvff.inference.sites import fit_sites
+from odvff.likelihoods import GaussianNoise
 from odvff.statistics import Statistics, collect
-from odvff.statistics.cost import cheaper_engine
+from odvff.statistics.collect import cheaper_engine
 
 
 def additive(rng, D=3, completion=None):
@@ -84,6 +86,23 @@ def test_weights_are_frequencies():
     b = collect(terms, [(X[repeated], Y[repeated])])
     assert np.allclose(a.moments, b.moments)
     assert a.weight == b.weight
+
+
+def test_a_pass_that_leaves_too_many_rows_outside_is_refused_before_its_end(monkeypatch):
+    monkeypatch.setattr("odvff.statistics.basis.OUTSIDE_ENTRIES", 5000)
+    narrow = Term(Matern(), Fourier(2, (0.0, 0.01)), [1], "narrow")
+    terms = [Term(Matern(), Fourier(2, (0, 1)), [0], "wide"), narrow]
+    rng = np.random.default_rng(0)
+    chunks = [(rng.uniform(0, 1, (100, 2)), rng.standard_normal(100)) for _ in range(20)]
+    read = []
+    refused = r"term 'narrow' has 9\d% of the rows outside its interval \(0, 0.01\), .*; widen the interval"
+    with pytest.raises(InputError, match=refused):
+        collect(terms, (read.append(k) or chunk for k, chunk in enumerate(chunks)))
+    assert len(read) == 4  # of 14 features each
+    assert len(collect(terms, chunks[:3]).outside) > 290
+    assert collect(terms[:1], chunks).n_rows == 2000
+    with pytest.raises(InputError, match="term 'narrow' has"):
+        fit_sites(terms, GaussianNoise(0.1), chunks)
 
 
 def test_rows_outside_the_box_are_kept_apart():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.statistics import collect
-from odvff.statistics.fewer import holds, with_fewer_harmonics
+from odvff.statistics.sums import holds, with_fewer_harmonics
 
 HARMONICS = st.lists(st.integers(1, 9), min_size=4, max_size=4)
 

@@ -44,11 +44,8 @@ class Options:
     policy: Policy = DEFAULT  # thresholds and limits, see `odvff.policy`
 
     def __post_init__(self) -> None:
-        said = {
-            "n_beta": self.policy.n_points,
-            "n_steps": self.policy.most_steps,
-            "max_iter": self.policy.most_iterations,
-        }
+        policy = self.policy
+        said = {"n_beta": policy.n_points, "n_steps": policy.most_steps, "max_iter": policy.most_iterations}
         for name, value in said.items():
             object.__setattr__(self, name, getattr(self, name) or value)
 
@@ -70,20 +67,14 @@ class Named:
 class Sample:
     """Some rows, with centred targets on the scale of f, and the level that was taken from these."""
 
-    X: Any
-    y: Any
-    weights: Any | None
+    rows: Chunk
     level: float  # of f; 0 if y is centred as it comes
-
-    @property
-    def rows(self) -> Chunk:
-        return self.X, self.y, self.weights
 
     @property
     def scale(self) -> float:
         """The variance of the targets, or 1 if there is none."""
-        away = self.y - np.average(self.y, weights=self.weights)
-        return float(np.average(away**2, weights=self.weights)) or 1.0
+        _, y, weights = self.rows
+        return float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)) or 1.0
 
 
 @dataclass(frozen=True)
@@ -102,27 +93,29 @@ class Problem:
 
     @property
     def is_small(self) -> bool:
-        """Up to `whole_rows` rows, all of them are used to choose harmonics"""
+        """Are all of the rows used to choose harmonics?"""
         return self.rows.n_rows <= self.policy.whole_rows
 
     def sample(self, n_rows: int) -> Sample:
         """A random sample of the rows; with a likelihood of another scale, of its pseudo-targets."""
         X, y, weights = self.rows.sample(n_rows)
         if self.likelihood.closed_form:
-            return Sample(X, y, weights, 0.0)
+            return Sample((X, y, weights), 0.0)
         f = self.likelihood.pseudo_target(y)
         level = float(np.average(f, weights=weights))
-        return Sample(X, f - level, weights, level)
-
-    def points_sample(self) -> Any:
-        """Rows, without targets, that inducing points are chosen among."""
-        return self.rows.sample(self.policy.sample_rows)[0]
+        return Sample((X, f - level, weights), level)
 
     def fourier_terms(self, n_harmonics: int, design: Design | None = None) -> Sum:
         return (design or self.design).fourier_terms(n_harmonics, self.options.smoothness, self.options.completion)
 
-    def note_iteration(self, n: int, bound: float) -> None:
-        self.run.progress(Step("fitting", n, None, "iterations", bound))
+    @property
+    def ascent(self) -> dict[str, Any]:
+        """What every ascent of a bound is told: its limit, and who hears of it."""
+        return {
+            "max_iter": self.options.max_iter,
+            "progress": lambda n, bound: self.run.progress(Step("fitting", n, None, "iterations", bound)),
+            "tell": self.run.tell,
+        }
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,60 @@ RATIOS = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 1.0])[:, None]  # ρ
 
 @dataclass(frozen=True)
 class Interactions:
-    """Joint effects of pairs as they were found, the noise variance that they leave, and in words what was found."""
+    """Joint effects of pairs as far as they were found, and the residuals and noise variance that they leave."""
 
-    terms: tuple[Term, ...]
+    rows: Chunk  # X, residuals and weights
     noise: float
-    report: str
+    policy: Policy
+    terms: tuple[Term, ...] = ()
+    means: tuple[Any, ...] = ()  # of the effects at the rows
+
+    @property
+    def report(self) -> str:
+        """What was found, in words."""
+        names = ", ".join(term.name for term in self.terms)
+        return f"columns that act together: {names}" if names else "no pair of columns was found to act together"
+
+    def by_gain(self, pairs: list[Pair]) -> tuple[list[Pair], Any]:
+        """The pairs in the order of what a quick look finds, the strongest first, and what that is."""
+        gains = quick_look(pairs, self.rows, self.noise, self.policy)
+        order = np.argsort(-gains, kind="stable")
+        return [pairs[k] for k in order], gains[order]
+
+    def fit(self, *ladder: Term) -> Fit:
+        """The fit of the first term to the residuals, or of one further up as long as the evidence rises by it."""
+        policy, noise = self.policy, self.noise
+        best: Fit | None = None
+        for term in ladder:
+            terms = Sum((term if best is None else replace(term, kernel=best.terms.terms[0].kernel),))
+            fit = fit_quietly(terms, collect(terms, [self.rows]), policy, policy.pair_iterations, noise)
+            if best is not None:
+                more = terms.size - best.terms.size
+                least = max(policy.finer_gain * self.rows[2].sum(), policy.pair_feature_gain * more)
+                if not fit.bound > best.bound + least:
+                    break
+            best, noise = fit, fit.noise
+        assert best is not None
+        return best
+
+    def with_effect(self, fit: Fit, k: int | None = None) -> "Interactions":
+        """With one more, fitted to the residuals, in the k-th place or behind the others."""
+        X, residuals, w = self.rows
+        k, mean = len(self.terms) if k is None else k, fit.posterior.mean(X)
+        terms, means = (*self.terms[:k], *fit.terms, *self.terms[k:]), (*self.means[:k], mean, *self.means[k:])
+        return replace(self, rows=(X, residuals - mean, w), noise=fit.noise, terms=terms, means=means)
+
+    def finer(self, k: int, rungs: list[Term]) -> "Interactions":
+        """With more harmonics in the k-th, if the evidence calls for them and there are features left."""
+        X, residuals, w = self.rows
+        term, others = self.terms[k], self.terms[:k] + self.terms[k + 1 :]
+        room = self.policy.pair_features - sum(t.size for t in others)
+        finer = [one for size, one in {one.size: one for one in rungs}.items() if term.size < size <= room]
+        if not finer:
+            return self
+        means = self.means[:k] + self.means[k + 1 :]
+        without = replace(self, rows=(X, residuals + self.means[k], w), terms=others, means=means)
+        return without.with_effect(without.fit(term, *finer), k)
 
 
 def choose_pairs(
@@ -57,8 +106,8 @@ def choose_pairs(
     """
     X, residuals, weights = rows
     w = np.ones(len(X)) if weights is None else weights
-    limit = policy.pair_limit
-    number = len(pairs) if most is None else min(most, len(pairs))
+    limit, left = policy.pair_limit, list(pairs)
+    number = len(left) if most is None else min(most, len(left))
     if number > limit:
         raise InputError(
             Argument("interactions"),
@@ -67,94 +116,31 @@ def choose_pairs(
         )
     first, *further = policy.pair_ladder
     first = min(first, harmonics_within(policy.pair_features / max(number, 1), 2))
-    enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in pairs for c in pair}}
+    enough = {c: max(1, len(np.unique(X[:, c])) // 2) for c in {c for pair in left for c in pair}}
 
     def rung(pair: Any, n: int) -> Term:
         return term_of(pair, (min(n, enough[pair[0]]), min(n, enough[pair[1]])))
 
-    found = _Found((), (), residuals.astype(np.float64), noise, policy)
+    found = Interactions((X, residuals.astype(np.float64), w), noise, policy)
     if most is None:
-        for pair in _by_gain(list(pairs), X, found, w):
-            found = found.with_effect(_best_fit([rung(pair, first)], (X, found.residuals, w), found.noise, policy), X)
-    else:
-        found = _searched(list(pairs), lambda pair: rung(pair, first), (X, w), found, number)
-    for k, term in enumerate(found.terms):
-        found = found.finer(k, [rung(term.columns, n) for n in further], X, w)
-    return Interactions(found.terms, found.noise, _report(found.terms))
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Joint effects so far, their means at the rows, and the residuals and the noise variance that they leave."""
-
-    terms: tuple[Term, ...]
-    means: tuple[Any, ...]
-    residuals: Any
-    noise: float
-    policy: Policy
-
-    def with_effect(self, fit: Fit, X: Any) -> "_Found":
-        """With one more, fitted to the residuals."""
-        mean = fit.posterior.mean(X)
-        return _Found((*self.terms, *fit.terms), (*self.means, mean), self.residuals - mean, fit.noise, self.policy)
-
-    def finer(self, k: int, rungs: list[Term], X: Any, w: Any) -> "_Found":
-        """With more harmonics in the k-th, if the evidence calls for them and there are features left."""
-        term = self.terms[k]
-        own, others = term.Kuu().size, sum(t.Kuu().size for i, t in enumerate(self.terms) if i != k)
-        room = self.policy.pair_features - others
-        by_size = {one.Kuu().size: one for one in rungs}
-        finer = [one for size, one in by_size.items() if own < size <= room]
-        if not finer:
-            return self
-        without = self.residuals + self.means[k]
-        fit = _best_fit([term, *finer], (X, without, w), self.noise, self.policy)
-        mean = fit.posterior.mean(X)
-        terms = (*self.terms[:k], *fit.terms, *self.terms[k + 1 :])
-        return _Found(terms, (*self.means[:k], mean, *self.means[k + 1 :]), without - mean, fit.noise, self.policy)
-
-
-def _by_gain(pairs: list[Pair], X: Any, found: _Found, w: Any) -> list[Pair]:
-    """The pairs in the order of what a quick look finds, the strongest first."""
-    gains = quick_look(pairs, (X, found.residuals, w), found.noise, found.policy)
-    return [pairs[k] for k in np.argsort(-gains, kind="stable")]
-
-
-def _searched(
-    pairs: list[Pair], term_of: Callable[[Pair], Term], rows: tuple[Any, Any], found: _Found, number: int
-) -> _Found:
-    """Up to so many pairs that pay: the best of a quick look is fitted, and the rest looked at again without it."""
-    (X, w), policy = rows, found.policy
+        for pair in found.by_gain(left)[0]:
+            found = found.with_effect(found.fit(rung(pair, first)))
     # to be the best of many by chance is easier than to be the best of few
-    least = max(policy.pair_nats + np.log(max(len(pairs), 1)), policy.pair_gain * float(w.sum()))
+    least = max(policy.pair_nats + np.log(max(len(left), 1)), policy.pair_gain * float(w.sum()))
     refused = 0
-    while pairs and len(found.terms) < number and refused < policy.pair_refusals:
-        gains = quick_look(pairs, (X, found.residuals, w), found.noise, policy)
-        order = np.argsort(-gains, kind="stable")
-        if gains[order[0]] < least:
+    while most is not None and left and len(found.terms) < number and refused < policy.pair_refusals:
+        (best, *left), gains = found.by_gain(left)
+        if gains[0] < least:
             break
-        fit = _best_fit([term_of(pairs[order[0]])], (X, found.residuals, w), found.noise, policy)
-        pairs = [pairs[k] for k in order[1 : policy.pair_candidates]]
-        if fit.bound - _without(found.residuals, w) < least:
+        left = left[: policy.pair_candidates - 1]
+        fit = found.fit(rung(best, first))
+        if fit.bound - _without(*found.rows[1:]) < least:
             refused += 1
         else:
-            refused, found = 0, found.with_effect(fit, X)
+            refused, found = 0, found.with_effect(fit)
+    for k, term in enumerate(found.terms):
+        found = found.finer(k, [rung(term.columns, n) for n in further])
     return found
-
-
-def _best_fit(ladder: list[Term], rows: Chunk, noise: float, policy: Policy) -> Fit:
-    """The fit of the first term to these rows, or of one further up as long as the evidence rises by it."""
-    best: Fit | None = None
-    for term in ladder:
-        terms = Sum((term if best is None else replace(term, kernel=best.terms.terms[0].kernel),))
-        fit = fit_quietly(terms, collect(terms, [rows]), policy, policy.pair_iterations, noise)
-        if best is not None:
-            more = terms.Kuu().size - best.terms.Kuu().size
-            if not fit.bound > best.bound + max(policy.finer_gain * rows[2].sum(), policy.pair_feature_gain * more):
-                break
-        best, noise = fit, fit.noise
-    assert best is not None
-    return best
 
 
 def quick_look(pairs: Collection[Pair], rows: Chunk, noise: float, policy: Policy = DEFAULT) -> Any:
@@ -187,9 +173,3 @@ def _without(residuals: Any, weights: Any) -> float:
     """The log density of residuals that are nothing but noise, with its best variance."""
     weight = weights.sum()
     return float(-0.5 * weight * (np.log(2 * np.pi * (weights @ residuals**2) / weight) + 1))
-
-
-def _report(found: tuple[Term, ...]) -> str:
-    if not found:
-        return "no pair of columns was found to act together"
-    return "columns that act together: " + ", ".join(term.name for term in found)

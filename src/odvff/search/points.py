@@ -21,6 +21,7 @@ from odvff.inference.collapsed.fit import Fit, posterior_of
 from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
 from odvff.posterior.whitened import FastFeatures
+from odvff.rows import Chunk, row_slices
 from odvff.statistics import collect
 from odvff.statistics.collect import weighted_rows
 from odvff.support.checks import matrix, whole
@@ -78,7 +79,7 @@ def kmeans_points(X: Any, n_points: int, *, seed: int = 0, policy: Policy = DEFA
     return np.unique(centres * scale, axis=0)
 
 
-def gain_of_a_sample(fit: Fit, rows: tuple[Any, Any, Any], gamma: Any) -> float:
+def gain_of_a_sample(fit: Fit, rows: Chunk, gamma: Any) -> float:
     """How many nats inducing points γ would add to the bound, were these few rows all there are."""
     few = posterior_of(fit.terms, collect(fit.terms, [rows]), fit.noise)
     return add_inducing(few, [rows], gamma).gain
@@ -96,62 +97,44 @@ def add_inducing(fit: Fit, chunks: Iterable[tuple[Any, ...]], gamma: Any, *, lea
     if len(gamma) == 0:
         return WithInducing(fit, 0.0, "no inducing points: the features already explain all of the prior variance")
     q, noise = fit.posterior, fit.noise
-    sums = _PointSums.of(fit, gamma, chunks)
-    root_c = q.root.T @ sums.cross / noise  # S = R Rᵀ
-    eigenvalues, Q = np.linalg.eigh(np.eye(len(sums.G)) + sums.G / noise - root_c.T @ root_c)
+    lift, cross, G, g = _point_sums(fit, gamma, chunks)
+    root_c = q.root.T @ cross / noise  # S = R Rᵀ
+    eigenvalues, Q = np.linalg.eigh(np.eye(len(G)) + G / noise - root_c.T @ root_c)
     if not eigenvalues.min(initial=1.0) > 0.5:  # it is 1 or more, but for rounding
         return WithInducing(fit, 0.0, "no inducing points: with so little noise float64 cannot tell them apart")
-    a = Q @ ((Q.T @ (sums.g - sums.cross.T @ q.mean_u) / noise) / eigenvalues)
+    a = Q @ ((Q.T @ (g - cross.T @ q.mean_u) / noise) / eigenvalues)
     gain = float(0.5 * eigenvalues @ (Q.T @ a) ** 2)
     if gain < least_gain or len(a) == 0:
-        report = (
-            f"no inducing points: {len(gamma)} of them would raise the bound by {gain:.3g} nats, less than "
-            f"{least_gain:.3g}"
-        )
-        return WithInducing(fit, 0.0, report)
-    with_points = Posterior(fit.terms, q.mean_u - q.root @ (root_c @ a), q.root, gamma, sums.lift @ a)
+        words = f"{len(gamma)} of them would raise the bound by {gain:.3g} nats, less than {least_gain:.3g}"
+        return WithInducing(fit, 0.0, f"no inducing points: {words}")
+    with_points = Posterior(fit.terms, q.mean_u - q.root @ (root_c @ a), q.root, gamma, lift @ a)
     report = f"{len(gamma)} inducing points for the mean raise the bound by {gain:.3g} nats"
     return WithInducing(replace(fit, posterior=with_points, bound=fit.bound + gain), gain, report)
 
 
-@dataclass(frozen=True)
-class _PointSums:
-    """Sums over rows of what γ brings beyond β."""
+@one_blas_thread()
+def _point_sums(fit: Fit, gamma: Any, chunks: Iterable[Chunk]) -> tuple[Any, ...]:
+    """What γ brings beyond β: its lift (|γ|, rank), from whitened coefficients to a_γ, Σ w ψρᵀ, Σ w ρρᵀ and Σ w ρy.
 
-    lift: Any  # (|γ|, rank): from whitened coefficients to a_γ
-    cross: Any  # Σ w ψρᵀ, (|β|, rank)
-    G: Any  # Σ w ρρᵀ
-    g: Any  # Σ w ρy
+    Rows stay in the basis of the statistics: ρ = liftᵀk(γ,x) − Vᵀφ̂(x), V = C⁻ᵀψ(γ)lift, and C⁻¹ comes last.
+    """
+    terms, features = fit.terms, FastFeatures(fit.terms)
+    psi_gamma, lift = beyond_beta(terms, fit.posterior.factor, gamma)
+    V = features.factor.solve_transpose(psi_gamma @ lift)
 
-    @staticmethod
-    @one_blas_thread()
-    def of(fit: Fit, gamma: Any, chunks: Iterable[tuple[Any, ...]]) -> "_PointSums":
-        """Rows stay in the basis of the statistics: ρ = liftᵀk(γ,x) − Vᵀφ̂(x), V = C⁻ᵀψ(γ)lift, and C⁻¹ comes last."""
-        terms, features = fit.terms, FastFeatures(fit.terms)
-        psi_gamma, lift = beyond_beta(terms, fit.posterior.factor, gamma)
-        V = features.factor.solve_transpose(psi_gamma @ lift)
+    def sums(rows: Chunk) -> tuple[Any, Any, Any]:
+        X, y, w = rows
+        rho = lift.T @ terms.covariance(gamma, X)
+        cross = np.zeros_like(V)
+        for part, phi in features.blocks(X):
+            rho[:, part] -= V.T @ phi
+            cross += phi @ (w[part] * rho[:, part]).T
+        return cross, (w * rho) @ rho.T, rho @ (w * y)
 
-        def sums(rows: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-            X, y, w = rows
-            rho = lift.T @ terms.covariance(gamma, X)
-            cross = np.zeros_like(V)
-            for part, phi in features.blocks(X):
-                rho[:, part] -= V.T @ phi
-                cross += phi @ (w[part] * rho[:, part]).T
-            return cross, (w * rho) @ rho.T, rho @ (w * y)
-
-        rank = lift.shape[1]
-        cross, G, g = np.zeros_like(V), np.zeros((rank, rank)), np.zeros(rank)
-        for own_cross, own_G, own_g in side_by_side(sums, _blocks(chunks)):
-            cross += own_cross
-            G += own_G
-            g += own_g
-        return _PointSums(lift, features.factor.solve(cross), G, g)
-
-
-def _blocks(chunks: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, Any, Any]]:
-    """The rows of all chunks a thousand at a time, with weights."""
-    for X, y, w in weighted_rows(chunks):
-        for start in range(0, len(X), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            yield X[rows], y[rows], w[rows]
+    total = np.zeros_like(V), np.zeros((V.shape[1],) * 2), np.zeros(V.shape[1])
+    blocks = ((X[s], y[s], w[s]) for X, y, w in weighted_rows(chunks) for s in row_slices(len(X), BLOCK_ROWS))
+    for parts in side_by_side(sums, blocks):
+        for own, part in zip(total, parts, strict=True):
+            own += part
+    cross, G, g = total
+    return lift, features.factor.solve(cross), G, g

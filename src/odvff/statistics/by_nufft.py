@@ -4,14 +4,14 @@ Harmonics multiply into harmonics: with θ = 2πt, Σ w cos iθ cos jθ = ½ Σ 
 
 - a column's own block follows from the moments Σ w e^{ikθ}, |k| ≤ 2F: one 1-D transform;
 - the block of a pair of columns from Σ w e^{i(kθ + lφ)}, |k|, |l| ≤ F: one 2-D transform;
-- a column against anything that is no harmonic (1, y, remainders R̂, levels) from a 1-D transform with that as strength.
+- a column against anything that is no harmonic (1, y, remainders R̂) from a 1-D transform with that as strength.
 
-Two real strengths travel as one complex one. Separable terms are multiplied with everything, as by products. A column
-that is alone needs no strengths but 1 and y: many rows of it are first replaced by weights at 120 F nodes.
+Two real strengths travel as one complex one. Terms of another kind are multiplied with everything, as by products. A
+column that is alone needs no strengths but 1 and y: many rows of it are first replaced by weights at 120 F nodes.
 """
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial, reduce
 from itertools import combinations
@@ -32,7 +32,7 @@ from odvff.statistics.by_product import blocks_of_z
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
 from odvff.statistics.sums import Rows
 from odvff.support.threads import one_blas_thread
-from odvff.terms import Sum, Term
+from odvff.terms import Sum
 
 # Of FINUFFT's sums: with 1e-9 the entries are right to 2e-11 √(A_ii A_jj), and fits of a million rows agree with those
 # by products to six digits, down to noise of 1e-6 of the variance. For few rows more digits cost next to nothing.
@@ -41,13 +41,14 @@ TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 1e-9, 1e-12, 100_000
 BLOCK_ROWS, SMALL_BLOCK_ROWS = 2**19, 2**15
 ROWS_AT_ONCE = 2**16  # that go to nodes: in fewer, threads wait for each other's turn in the interpreter
 FEW_STRENGTHS = 16  # of which the general product is quicker than the symmetric one
+# one thread, as blocks of rows run side by side; the finer grid, as spreading costs more than the FFT
+PLAN = {"isign": 1, "nthreads": 1, "upsampfac": 2.0}
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A term of one column of harmonics: which, its column of the table, its axis, and where its features stand."""
+    """A term of one column of harmonics: its column of the table, its axis, and where its features stand."""
 
-    term: int
     column: int
     axis: Axis
     place: slice
@@ -63,15 +64,11 @@ class _Column:
         return angles
 
 
-def _axes(term: Term) -> tuple[Axis, ...]:
-    return term.features.axes  # type: ignore[attr-defined, no-any-return]
-
-
 def _columns(terms: Sum) -> list[_Column]:
     return [
-        _Column(i, columns_of(term)[0], _axes(term)[0], terms.slices[i])
-        for i, term in enumerate(terms)
-        if len(_axes(term)) == 1
+        _Column(columns_of(term)[0], term.fixed.axes[0], place)
+        for term, place in zip(terms, terms.slices, strict=True)
+        if len(term.fixed.axes) == 1
     ]
 
 
@@ -82,16 +79,17 @@ def moments_by_nufft(terms: Sum, rows: Rows, n_threads: int) -> Any:
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         if len(terms) == len(columns) == 1 and nodes_pay(columns[0].axis.n_harmonics, len(rows)):
             sums = _submit(pool, n_threads, partial(_sums_in_cells, columns[0]), rows, ROWS_AT_ONCE)
-            products, *modes = _by_nodes(columns[0], *_total(sums))
+            products, *modes = _by_nodes(columns[0], *sums())
         else:
             tolerance = FINE_TOLERANCE if len(rows) <= FEW_ROWS else TOLERANCE
-            large = []
-            if len(columns) > 1 or any(len(_axes(term)) > 1 for term in terms):
+            large = None
+            if len(terms) > 1 or not columns:
                 # long jobs first: the short ones fill the gap if a core is slower than the others
                 large = _submit(pool, n_threads, partial(_several_columns, terms, tolerance), rows, BLOCK_ROWS)
             small = _submit(pool, n_threads, partial(_one_column, terms, _plans(tolerance)), rows, SMALL_BLOCK_ROWS)
-            moments += sum(job.result()[0] for job in large)
-            products, *modes = _total(small)
+            if large is not None:
+                (moments,) = large()
+            products, *modes = small()
             modes = [_of_real_strengths(own) for own in modes]
     _fill(moments, terms, rows.Y.shape[1], products, modes)
     return moments
@@ -99,19 +97,16 @@ def moments_by_nufft(terms: Sum, rows: Rows, n_threads: int) -> Any:
 
 def _submit(
     pool: ThreadPoolExecutor, n_threads: int, function: Callable[[Rows], list[Any]], rows: Rows, most: int
-) -> list[Future[list[Any]]]:
-    """The sums of a function of blocks of rows, as many for each thread, in a few jobs.
+) -> Callable[[], list[Any]]:
+    """The sums of a function of blocks of rows, to be called for: as many for each thread, in a few jobs.
 
     These are enough to fill gaps, and not so many that threads wait for the interpreter.
     """
     n_blocks, n_jobs = n_threads * -(-len(rows) // (n_threads * most)), 4 * n_threads
     blocks = list(row_slices(len(rows), -(-len(rows) // n_blocks)))
     hands = (blocks[i::n_jobs] for i in range(min(n_jobs, len(blocks))))
-    return [pool.submit(lambda hand: _sum(function(rows[part]) for part in hand), hand) for hand in hands]
-
-
-def _total(jobs: list[Future[list[Any]]]) -> list[Any]:
-    return _sum(job.result() for job in jobs)
+    jobs = [pool.submit(lambda hand: _sum(function(rows[part]) for part in hand), hand) for hand in hands]
+    return lambda: _sum(job.result() for job in jobs)
 
 
 def _sum(parts: Iterable[list[Any]]) -> list[Any]:
@@ -130,10 +125,6 @@ def _fill_pairs(pairs: Any, real: Any) -> None:
         pairs.imag[-1] = 0.0
 
 
-def _unpaired(pairs: Any) -> Any:
-    return _interleaved(pairs.real, pairs.imag)
-
-
 def _of_real_strengths(modes: Any) -> Any:
     """Σ E e^{ikθ}, k ≥ 0, for each of two real strengths whose modes |k| ≤ n were taken together."""
     n = modes.shape[1] // 2
@@ -146,17 +137,12 @@ def _interleaved(even: Any, odd: Any) -> Any:
 
 
 def _strengths(terms: Sum, n_outputs: int) -> tuple[list[slice], Any]:
-    """What has no harmonics: the pairs of (1, y) and then of each term, and where the real ones stand in z.
+    """What has no harmonics: the pairs of (1, y) and of each column's remainders, and where the real ones stand in z.
 
-    Of columns these are the remainders; separable terms have none. What fills up a last pair stands at −1, nowhere.
+    What fills up a last pair stands at −1, nowhere.
     """
-    axes = [_axes(term) for term in terms]
-    sizes = [
-        0 if len(own) > 1 else own[0].n_remainders if own else s.stop - s.start
-        for own, s in zip(axes, terms.slices, strict=True)
-    ]
-    n = terms.size + 1 + n_outputs
-    groups = [(n, 1 + n_outputs), *zip((s.stop for s in terms.slices), sizes, strict=True)]
+    groups = [(terms.size + 1 + n_outputs, 1 + n_outputs)]
+    groups += [(one.place.stop, one.axis.n_remainders) for one in _columns(terms)]
     places = [place for stop, size in groups for place in (*range(stop - size, stop), *[-1] * (size % 2))]
     return slices([(size + 1) // 2 for _, size in groups]), np.array(places)
 
@@ -181,38 +167,26 @@ def _tables(n_harmonics: int, order: int) -> Any:
 # sums over rows
 
 
-def _keywords(tolerance: float) -> dict[str, Any]:
-    """One thread, as blocks of rows run side by side; the finer grid, as spreading costs more than the FFT."""
-    return {"eps": tolerance, "isign": 1, "nthreads": 1, "upsampfac": 2.0}
-
-
 def _plans(tolerance: float) -> Callable[[int, int, int], Any]:
     """FINUFFT's plans for 1-D transforms, made once in each thread for all columns with as many harmonics."""
     # the grid fits into the cache: it may be finer, and nothing is gained by sorting the rows
-    keywords = {**_keywords(tolerance), "upsampfac": 3.0, "spread_sort": 0}
+    keywords = {**PLAN, "eps": tolerance, "upsampfac": 3.0, "spread_sort": 0}
     return cache(lambda thread, n_modes, n_strengths: finufft.Plan(1, (n_modes,), n_trans=n_strengths, **keywords))
 
 
 def _one_column(terms: Sum, plan_of: Callable[[int, int, int], Any], rows: Rows) -> list[Any]:
-    """Σ w E Eᵀ for what is no harmonic (1 and y, remainders, levels), then for every column Σ w E e^{ikθ}, |k| ≤ 2F.
+    """Σ w E Eᵀ for what is no harmonic (1 and y, remainders), then for every column Σ w E e^{ikθ}, |k| ≤ 2F.
 
     The latter are of E two by two. (The moments of the weights are needed up to 2F, the others' just up to F.)
     """
-    X, w, columns = rows.X, rows.weights, _columns(terms)
+    w, columns = rows.weights, _columns(terms)
     pairs, _ = _strengths(terms, rows.Y.shape[1])
     E = np.empty((pairs[-1].stop, len(rows)), dtype=complex)
     _fill_pairs(E[pairs[0]], [1.0, *rows.Y.T])
-    for term, own in zip(terms, pairs[1:], strict=True):
-        if not _axes(term):
-            features: Any = term.features
-            values = np.empty((features.size, len(X)))
-            features.fill(X[:, list(columns_of(term))], values)
-            _fill_pairs(E[own], values)
-    all_angles = [one.angles(X) for one in columns]
-    for one, angles in zip(columns, all_angles, strict=True):
-        place = E[pairs[1 + one.term]]
-        remainders(angles * (0.5 / np.pi), one.axis.n_harmonics, one.axis.n_remainders, place)
-    real = _unpaired(E)
+    all_angles = [one.angles(rows.X) for one in columns]
+    for one, angles, place in zip(columns, all_angles, pairs[1:], strict=True):
+        remainders(angles * (0.5 / np.pi), one.axis.n_harmonics, one.axis.n_remainders, E[place])
+    real = _interleaved(E.real, E.imag)
     # given the same array twice, BLAS does half the work, which takes longer if the rows are few
     left = real if w is None and len(real) > FEW_STRENGTHS else real * (1.0 if w is None else w)
     sums = [left @ real.T]
@@ -226,16 +200,16 @@ def _one_column(terms: Sum, plan_of: Callable[[int, int, int], Any], rows: Rows)
 
 
 def _several_columns(terms: Sum, tolerance: float, rows: Rows) -> list[Any]:
-    """The moments of harmonics of two columns, and of separable terms with anything; zeros in all other places."""
+    """The moments of harmonics of two columns, and of other terms with anything; zeros in all other places."""
     moments = np.zeros((terms.size + 1 + rows.Y.shape[1],) * 2)
     columns = [(one, one.angles(rows.X)) for one in _columns(terms)]
     strengths = rows.all_weights.astype(complex)
     for (a, theta), (b, phi) in combinations(columns, 2):
         block = _pair_block(a.axis.n_harmonics, theta, b.axis.n_harmonics, phi, strengths, tolerance)
         moments[a.harmonics, b.harmonics], moments[b.harmonics, a.harmonics] = block, block.T
-    separable = [s for term, s in zip(terms, terms.slices, strict=True) if len(_axes(term)) > 1]
-    if separable:
-        own = np.r_[tuple(separable)]
+    others = [s for term, s in zip(terms, terms.slices, strict=True) if len(term.fixed.axes) != 1]
+    if others:
+        own = np.r_[tuple(others)]
         cross = sum(Z[own] @ Z.T for Z in blocks_of_z(terms, rows))
         moments[own], moments[:, own] = cross, cross.T
     return [moments]
@@ -243,7 +217,7 @@ def _several_columns(terms: Sum, tolerance: float, rows: Rows) -> list[Any]:
 
 def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any:
     """Σ w h_i(x) h_j(y) for the harmonics of two columns, whose angles are a and b."""
-    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), **_keywords(tolerance))
+    modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), eps=tolerance, **PLAN)
     plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
     minus = modes[F + 1 :, G - 1 :: -1]  # e^{i(kθ − lφ)}
     return 0.5 * np.block([[(plus + minus).real, (plus - minus).imag], [(plus + minus).imag, (minus - plus).real]])
@@ -266,7 +240,7 @@ def _sums_in_cells(one: _Column, rows: Rows) -> list[Any]:
 def _by_nodes(one: _Column, powers: Any, y_with_y: Any) -> list[Any]:
     """What `_one_column` has of rows, here of the weights at nodes, and the modes for each strength."""
     F = one.axis.n_harmonics
-    omega = weights_at_nodes(_unpaired(powers))  # of 1, y and the zero that fills up a pair
+    omega = weights_at_nodes(_interleaved(powers.real, powers.imag))  # of 1, y and the zero that fills up a pair
     R = _remainders_at_nodes(F, one.axis.n_remainders)
     E = np.concatenate([omega, omega[0] * R])
     # the features that are no harmonics, 1 and R̂, with everything at the nodes
@@ -284,7 +258,8 @@ def _by_nodes(one: _Column, powers: Any, y_with_y: Any) -> list[Any]:
 def _remainders_at_nodes(n_harmonics: int, n_remainders: int) -> Any:
     """R̂ at the nodes, and a zero that fills up a pair: the same for every chunk of rows."""
     t = nodes(n_harmonics)
-    R = _unpaired(remainders(t.ravel(), n_harmonics, n_remainders))
+    pairs = remainders(t.ravel(), n_harmonics, n_remainders)
+    R = _interleaved(pairs.real, pairs.imag)
     return R.reshape(len(R), *t.shape)
 
 

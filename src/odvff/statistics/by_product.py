@@ -6,6 +6,8 @@ each thread with its own sum, added in a fixed order so that the same data give 
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import iadd
 from typing import Any
 
 import numpy as np
@@ -23,20 +25,16 @@ MOST_ROWS, LEAST_ROWS, BLOCK_ENTRIES = 8192, 512, 2**22
 
 def moments_by_product(terms: Sum, rows: Rows, n_threads: int) -> Any:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
+
+    def sums(part: Rows) -> Any:
+        return reduce(iadd, (Z @ Z.T for Z in blocks_of_z(terms, part)))
+
     n_threads = min(n_threads, -(-len(rows) // ROWS_A_THREAD))
     with one_blas_thread():
         if n_threads == 1:
-            return _sum(terms, rows)
+            return sums(rows)
         with ThreadPoolExecutor(n_threads) as pool:
-            parts = (rows[part] for part in row_slices(len(rows), -(-len(rows) // n_threads)))
-            return sum(pool.map(lambda part: _sum(terms, part), parts))
-
-
-def _sum(terms: Sum, rows: Rows) -> Any:
-    total = np.zeros((terms.size + 1 + rows.Y.shape[1],) * 2)
-    for Z in blocks_of_z(terms, rows):
-        total += Z @ Z.T
-    return total
+            return sum(pool.map(sums, (rows[part] for part in row_slices(len(rows), -(-len(rows) // n_threads)))))
 
 
 def blocks_of_z(terms: Sum, rows: Rows) -> Iterator[Any]:

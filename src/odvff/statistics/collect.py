@@ -8,9 +8,9 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.rows import RowSource
-from odvff.statistics.basis import check_columns, check_variances, outside, signature
+from odvff.statistics.basis import check_columns, check_outside, check_variances, outside, signature
 from odvff.statistics.by_product import moments_by_product
-from odvff.statistics.cost import cheaper_engine
+from odvff.statistics.nodes import nodes_pay
 from odvff.statistics.sums import Rows, Statistics
 from odvff.support.checks import matrix, numbers, whole
 from odvff.support.progress import Progress, Step
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from odvff.support.journal import Journal
 
 ENGINES = ["auto", "product", "nufft"]
+# what these cost, measured (`python -m benchmarks run columns` and `harmonics`), in nanoseconds on one core:
+# a multiply-add of the product, a feature of a row, a point of a 1-D and of a 2-D transform
+PRODUCT, FEATURE, POINT_1D, POINT_2D = 0.020, 4.3, 55.0, 160.0
+MODE = 40.0  # of the 2-D transform's grid, once for each block of rows
+NODE_ROW, NODE_HARMONIC = 50.0, 10_000.0  # a row that goes to nodes, and a harmonic of theirs
+
 STAGE = "statistics"
 Chunk = tuple[Any, ...]  # (X, y) or (X, y, weights)
 
@@ -36,23 +42,46 @@ def collect(
     """Statistics of all rows of the chunks, each `(X, y)` or `(X, y, weights)`; y may have several columns.
 
     Memory is bounded by the largest chunk and a few thousand rows of features, whatever the number of rows. The engine
-    is "product" (matrix products), "nufft" (non-uniform FFTs) or "auto" (the cheaper one by `cost`). `progress` is
-    called with the number of rows after each chunk.
+    is "product" (matrix products), "nufft" (non-uniform FFTs) or "auto" (the cheaper one). `progress` is called with
+    the number of rows after each chunk.
     """
-    terms = Sum.of(terms).canonical
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {ENGINES}, got {engine!r}.")
     n_threads = default_threads() if n_threads is None else n_threads
     whole(n_threads, "n_threads", at_least=1, remedy="leave it out for as many as there are cores")
-    total: Statistics | None = None
+    for total in _running(Sum.of(terms).canonical, chunks, engine, n_threads):
+        if progress is not None:
+            progress(total.n_rows)
+    return total
+
+
+def collect_rows(terms: Sum, rows: RowSource, journal: "Journal", progress: Progress) -> Statistics:
+    """The statistics of a source, with progress, and a journal by which a run that is resumed gives the same."""
+    terms, entry, total, done = terms.canonical, journal.read(STAGE), None, 0
+    if entry is not None:
+        kept = Statistics.from_arrays(entry[0])
+        if kept.signature == signature(terms):  # an earlier run of the same
+            total, done = kept, int(entry[1]["chunks"])
+    running = _running(terms, rows.chunks(done), "auto", default_threads(), total)
+    for n_chunks, total in enumerate(running, start=done + 1):
+        progress(Step("adding up", total.n_rows, rows.n_rows))
+        if journal.due():
+            journal.write(STAGE, total.arrays(), {"chunks": n_chunks})
+    assert total is not None
+    return total
+
+
+def _running(
+    terms: Sum, chunks: Iterable[Chunk], engine: str, n_threads: int, total: Statistics | None = None
+) -> Iterator[Statistics]:
+    """The statistics after each chunk, with those of the ones before."""
     for rows in _checked_chunks(chunks):
         part = _statistics(terms, rows, engine, n_threads)
         total = part if total is None else total + part
-        if progress is not None:
-            progress(total.n_rows)
+        check_outside(terms, total.outside.X, total.n_rows)
+        yield total
     if total is None or total.weight == 0:
         raise InputError("there is no row with a positive weight to fit to; check the filters before this point.")
-    return total
 
 
 def _statistics(terms: Sum, rows: Rows, engine: str, n_threads: int) -> Statistics:
@@ -72,31 +101,24 @@ def _statistics(terms: Sum, rows: Rows, engine: str, n_threads: int) -> Statisti
     return Statistics(moments, terms.size, len(rows), replace(kept, weights=kept.all_weights), signature(terms))
 
 
-def collect_rows(terms: Sum, rows: RowSource, journal: "Journal", progress: Progress) -> Statistics:
-    """The statistics of a source, with progress, and kept in a journal on the way.
-
-    Chunks are added in order, so a run that is resumed gives the same.
-    """
-    total, done = _kept(terms, journal)
-    for chunk in rows.chunks(done):
-        part = collect(terms, [chunk])
-        total = part if total is None else total + part
-        done += 1
-        progress(Step("adding up", total.n_rows, rows.n_rows))
-        if journal.due():
-            journal.write(STAGE, total.arrays(), {"chunks": done})
-    if total is None:
-        raise InputError("there are no rows to fit to.")
-    return total
-
-
-def _kept(terms: Sum, journal: "Journal") -> tuple[Statistics | None, int]:
-    """What an earlier run of the same has added up, and of how many chunks."""
-    entry = journal.read(STAGE)
-    kept = None if entry is None else Statistics.from_arrays(entry[0])
-    if entry is None or kept is None or kept.signature != signature(terms.canonical):
-        return None, 0
-    return kept, int(entry[1]["chunks"])
+def cheaper_engine(terms: Sum, n_rows: int) -> str:
+    """The engine with the fewest estimated nanoseconds of one core, among those that can do these terms well."""
+    n = terms.size
+    by_product = n_rows * n * (FEATURE + PRODUCT * n)
+    axes = [term.fixed.axes for term in terms]
+    if any(len(own) != 1 for own in axes):  # separable terms and levels gain little: products are as good for them
+        return "product"
+    F, s = [own[0].n_harmonics for own in axes], [own[0].n_remainders for own in axes]
+    D = len(axes)
+    if D == 1 and nodes_pay(F[0], n_rows):
+        by_nufft = n_rows * NODE_ROW + F[0] * NODE_HARMONIC
+    else:
+        # for each column: 1, y and all remainders as strengths, two in one; and the tables of its own
+        n_1d = sum((2 + sum(s)) / 2 + (s_t + 1) // 2 for s_t in s)
+        pairs = D * (D - 1) / 2
+        grids = sum(F[i] * F[j] * 16 for i in range(D) for j in range(i))
+        by_nufft = n_rows * (n_1d * POINT_1D + pairs * POINT_2D) + MODE * grids
+    return "product" if by_product <= by_nufft else "nufft"
 
 
 def weighted_rows(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, Any, Any]]:

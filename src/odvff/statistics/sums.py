@@ -5,6 +5,10 @@ Every row gives a vector z = (φ̂(x), 1, y); the statistics are Σ_n w_n z zᵀ
 Weights are frequencies: weight 2 is the row twice, weight 0 the row left out.
 
 Rows outside the box have features that depend on the lengthscale. They are few, and kept as they are (`outside`).
+
+The statistics of fewer harmonics follow from those of many, exactly, and no row is looked at again: the features with f
+harmonics are linear in those with F ≥ f, z' = T z with a T for each term that features know (`coarsening`), so that
+Σ w z'z'ᵀ = T (Σ w zzᵀ) Tᵀ.
 """
 
 from dataclasses import dataclass, replace
@@ -13,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
+from odvff.statistics.basis import signature
+from odvff.terms import Sum, Term
 
 
 @dataclass(frozen=True)
@@ -135,11 +141,10 @@ class Statistics:
             signature = np.asarray(arrays["signature"], dtype=np.uint8).tobytes().decode()
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"these arrays are no statistics: {error!r}.") from error
-        n = len(moments)
-        shapes_fit = (
-            moments.shape == (n, n) and 0 < n_features < n and X.ndim == 2 and weights.shape == (len(X),)
-        ) and Y.shape == (len(X), n - n_features - 1)
-        if not shapes_fit or not all(np.isfinite(a).all() for a in (moments, X, Y, weights)):
+        n, rows = len(moments), X.shape[:1]
+        shapes_fit = (moments.shape, Y.shape, weights.shape) == ((n, n), (*rows, n - n_features - 1), rows)
+        finite = all(np.isfinite(a).all() for a in (moments, X, Y, weights))
+        if not shapes_fit or not 0 < n_features < n or X.ndim != 2 or not finite:
             raise InputError("these arrays are no statistics: shapes disagree, or an entry is not finite.")
         return cls(moments, n_features, n_rows, Rows(X, Y, weights), signature)
 
@@ -147,3 +152,41 @@ class Statistics:
         if not 0 <= output < self.n_outputs:
             raise InputError(f"there is no output {output}; the statistics have {self.n_outputs}, counted from 0.")
         return self.n_features + 1 + output
+
+
+def with_fewer_harmonics(statistics: Statistics, terms: Sum, fewer: Sum) -> Statistics:
+    """The statistics of `fewer`, which are these terms with fewer harmonics, from those of `terms`."""
+    terms, fewer = terms.canonical, fewer.canonical
+    if statistics.signature not in ("", signature(terms)):
+        raise InputError(f"the statistics are of {statistics.signature}, and the terms are {signature(terms)}.")
+    if statistics.signature == signature(fewer):
+        return statistics
+    if len(terms) != len(fewer):
+        raise InputError(f"there are {len(terms)} terms, and {len(fewer)} with fewer harmonics; give one for each.")
+    maps = [_map(term, few) for term, few in zip(terms, fewer, strict=True)]
+    half = _times(maps, terms.slices, statistics.moments)
+    moments = _times(maps, terms.slices, half.T)
+    n_features = len(moments) - (len(statistics.moments) - statistics.n_features)
+    return Statistics(0.5 * (moments + moments.T), n_features, statistics.n_rows, statistics.outside, signature(fewer))
+
+
+def holds(terms: Sum, fewer: Sum) -> bool:
+    """Has every term at least the harmonics that it has among `fewer`, which differ by nothing else?"""
+    pairs = zip(terms.canonical, fewer.canonical, strict=True)
+    return all(term.fixed.holds(few.features) for term, few in pairs)
+
+
+def _map(term: Term, fewer: Term) -> Any | None:
+    """T of a term, from all of its features to the fewer ones; None where they are the same."""
+    if term.columns != fewer.columns:
+        raise InputError(
+            f"term {term.name!r} has {term.features!r} of columns {term.columns}, which do not contain "
+            f"{fewer.features!r} of columns {fewer.columns}."
+        )
+    return term.fixed.coarsening(fewer.features)
+
+
+def _times(maps: list[Any | None], slices: list[slice], M: Any) -> Any:
+    """diag(T_1, T_2, …, I) M."""
+    parts = [M[s] if T is None else T @ M[s] for T, s in zip(maps, slices, strict=True)]
+    return np.concatenate([*parts, M[slices[-1].stop :]])

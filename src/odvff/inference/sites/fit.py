@@ -39,7 +39,7 @@ from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.rows import RowSource
 from odvff.statistics import Rows, Statistics
-from odvff.statistics.basis import check_columns, fill_features, outside
+from odvff.statistics.basis import check_columns, check_outside, fill_features, outside
 from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.journal import NO_JOURNAL, Journal
@@ -344,6 +344,8 @@ class _Rounds:
             total += value
             samples.append(sample)
             sites = own if sites is None else tuple(map(add, sites, own))
+            for belief, of_process in zip(beliefs, sites, strict=True):
+                check_outside(belief.terms, of_process.outside.X, self.rows.n_rows)
         assert sites is not None
         joined = tuple(np.concatenate(part, axis=-1) for part in zip(*samples, strict=True))
         return _Guess(beliefs, likelihood, float(total - sum(belief.kl() for belief in beliefs)), sites, joined)
