@@ -14,7 +14,8 @@ from odvff.likelihoods.units import PLAIN
 from odvff.model.task import Labels, log_of
 from odvff.support.run import Run
 from odvff.tables import TableSource
-from odvff.tables.targets import labels_of, plain
+from odvff.tables.table import plain
+from odvff.tables.targets import labels_of
 
 
 @described

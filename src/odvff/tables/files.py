@@ -8,11 +8,11 @@ import contextlib
 import glob
 import gzip
 import os
+import re
 import stat
 import sys
 import weakref
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ import pyarrow.parquet as parquet
 
 from odvff.errors import FileError, InputError
 from odvff.tables.csv_file import CsvFile, Reading
-from odvff.tables.spool import spooled, why
+from odvff.tables.spool import spooled, telling
 
 FORMATS = {
     ".csv": "csv",
@@ -78,10 +78,8 @@ class TableFiles:
     def _mark(self, shown: str) -> list[Any]:
         if shown in self._digests:
             return [self._digests[shown]]
-        try:
+        with telling(f"{shown} cannot be read"):
             found = os.stat(shown)
-        except OSError as error:
-            raise FileError(f"{shown} cannot be read: {why(error)}.") from error
         return [found.st_size, found.st_mtime_ns]
 
     def refuse_slips(self, columns: list[str]) -> None:
@@ -113,7 +111,7 @@ class TableFiles:
 
     def _opened(self, path: str) -> "_File":
         shown = "standard input" if path == STANDARD_INPUT else path
-        try:
+        with telling(f"{shown} cannot be read"):
             if path == STANDARD_INPUT:
                 path, self._digests[shown] = self._kept(sys.stdin.buffer)
             elif not os.path.isfile(path):
@@ -122,15 +120,9 @@ class TableFiles:
                     path, self._digests[shown] = self._kept(stream)
             with open(path, "rb") as file:
                 start = file.read(4)
-        except FileError:
-            raise
-        except OSError as error:
-            raise FileError(f"{shown} cannot be read: {why(error)}.") from error
         if not start:
             raise InputError(f"{shown} is empty.")
-        zipped = start[:2] == b"\x1f\x8b"
-        suffixes = [s.lower() for s in Path(shown).suffixes if s.lower() != ".gz"]
-        suffix = suffixes[-1] if suffixes else ""
+        zipped, suffix = start[:2] == b"\x1f\x8b", _suffix(Path(shown))
         with _reading_of(shown):
             if zipped and FORMATS.get(suffix, "csv") != "csv":  # these are read from their end
                 with gzip.open(path) as unzipped:
@@ -207,14 +199,14 @@ _File = CsvFile | _ParquetFile | _ArrowFile
 @contextlib.contextmanager
 def _reading_of(shown: str) -> Iterator[None]:
     """Errors of pyarrow as one of ours, which names the file."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error) as error:
-        if isinstance(error, FileError):
-            raise
-        if "Empty CSV" in str(error):
+    damage = (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error)
+    with telling(f"{shown} cannot be read, it may be damaged or cut off", damage):
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" not in str(error):
+                raise
             raise InputError(f"{shown} is empty.") from error
-        raise FileError(f"{shown} cannot be read, it may be damaged or cut off: {why(error)}.") from error
 
 
 def _expanded(paths: list[Any]) -> list[str]:
@@ -251,51 +243,67 @@ def _expanded(paths: list[Any]) -> list[str]:
 
 def _is_table(path: Path) -> bool:
     """Is this a file with a table, and none that is hidden or that a program keeps notes in?"""
-    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
-    return bool(suffixes) and suffixes[-1] in FORMATS and not any(part[0] in "._" for part in path.parts)
+    return _suffix(path) in FORMATS and not any(part[0] in "._" for part in path.parts)
+
+
+def _suffix(path: Path) -> str:
+    """The last one, but for that of gzip."""
+    return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
 
 
 def check_columns(wanted: Iterable[str], names: list[str]) -> None:
-    """Are there all of these columns?"""
+    """Are there all of these columns? If not, which one may be meant?"""
     there = set(names)
     for name in wanted:
         if name not in there:
-            check_column(name, names)
-
-
-def check_column(name: str, names: list[str]) -> None:
-    """Is there such a column? If not, which one may be meant?"""
-    if name not in names:
-        near = get_close_matches(name, names, 1, 0.5) or [n for n in names if n.lower() == name.lower()]
-        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}."
-        raise InputError(f"there is no column {name!r}; {meant}")
+            near = get_close_matches(name, names, 1, 0.5) or [n for n in names if n.lower() == name.lower()]
+            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}."
+            raise InputError(f"there is no column {name!r}; {meant}")
 
 
 def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
     """The columns that all files have, but for those excluded; an error if they differ in names or kinds."""
-    first = files[0]
-    for file in files:
-        counts = Counter(name for name in file.schema.names if name not in exclude)
-        twice = next((name for name, n in counts.items() if n > 1), None)
-        if twice is not None:
-            raise InputError(f"{file.shown} has two columns called {twice!r}; rename one of them.")
-    types = {f.name: _plain_type(f.type) for f in first.schema if f.name not in exclude}
-    for file in files[1:]:
-        names = dict.fromkeys(name for name in file.schema.names if name not in exclude)
-        apart = [(f"lacks {n!r}", n) for n in types if n not in names] + [
-            (f"has {n!r} besides", n) for n in names if n not in types
-        ]
+    first, types = files[0], _types(files[0], exclude)
+    for file, others in [(file, _types(file, exclude)) for file in files[1:]]:
+        apart = [f"lacks {n!r}" for n in types if n not in others]
+        apart += [f"has {n!r} besides" for n in others if n not in types]
         if apart:
             raise InputError(
-                f"the files have different columns: {file.shown} {apart[0][0]}, unlike {first.shown}; make them "
-                "alike, or exclude the column."
+                f"the files have different columns: {file.shown} {apart[0]}, unlike {first.shown}; make them alike, "
+                "or exclude the column."
             )
-        for name in types:
-            types[name] = _common_type(
-                name, types[name], _plain_type(file.schema.field(name).type), first.shown, file.shown
-            )
+        for name, one, other in [(name, types[name], others[name]) for name in types]:
+            common = _common_type(one, other)
+            if common is None:
+                raise InputError(
+                    f"the files have different types: column {name!r} is {one} in {first.shown} and {other} in "
+                    f"{file.shown}; make them alike, or exclude the column."
+                )
+            types[name] = common
     # nothing at all may be followed by numbers
     return pa.schema([(name, pa.float64() if pa.types.is_null(t) else t) for name, t in types.items()])
+
+
+def _types(file: _File, exclude: frozenset[str]) -> dict[str, pa.DataType]:
+    """What every column is read as: views of text have few functions in pyarrow, and text has all."""
+    types: dict[str, pa.DataType] = {}
+    for name, t in zip(file.schema.names, file.schema.types, strict=True):
+        if name in types:
+            raise InputError(f"{file.shown} has two columns called {name!r}; rename one of them.")
+        if name not in exclude:
+            types[name] = pa.string() if pa.types.is_string_view(t) else t
+    return types
+
+
+def _common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """What holds the values of both, if anything does."""
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    if is_number(one) and is_number(other):
+        return pa.float64()
+    return pa.string() if is_text(one) and is_text(other) else None
 
 
 def is_number(t: pa.DataType) -> bool:
@@ -305,7 +313,7 @@ def is_number(t: pa.DataType) -> bool:
 
 def check_usable(name: str, t: pa.DataType) -> None:
     """Is this a type of single values, which can be numbers or labels?"""
-    if pa.types.is_nested(t) or _is_binary(t):
+    if pa.types.is_nested(t) or re.match("(large_|fixed_size_)?binary", str(t)):
         raise InputError(
             f"column {name!r} holds {t}, which is neither numbers nor labels; exclude it, or spread it over columns of "
             "their own."
@@ -324,28 +332,3 @@ def check_target(name: str, t: pa.DataType) -> None:
 
 def is_text(t: pa.DataType) -> bool:
     return bool(pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_dictionary(t))
-
-
-def _is_binary(t: pa.DataType) -> bool:
-    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
-    return any(is_one(t) for is_one in kinds)
-
-
-def _plain_type(t: pa.DataType) -> pa.DataType:
-    """The type that a column is read as: views of text have few functions in pyarrow, and text has all."""
-    return pa.string() if pa.types.is_string_view(t) else t
-
-
-def _common_type(name: str, first: pa.DataType, other: pa.DataType, a: str, b: str) -> pa.DataType:
-    if first == other:
-        return first
-    if pa.types.is_null(first) or pa.types.is_null(other):
-        return other if pa.types.is_null(first) else first
-    if is_number(first) and is_number(other):
-        return pa.float64()
-    if is_text(first) and is_text(other):
-        return pa.string()
-    raise InputError(
-        f"the files have different types: column {name!r} is {first} in {a} and {other} in {b}; make them alike, or "
-        "exclude the column."
-    )

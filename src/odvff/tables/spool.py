@@ -12,14 +12,14 @@ from odvff.errors import FileError
 
 def spooled(stream: Any) -> tuple[Any, str, str]:
     """A temporary file with the content of a stream, its path while it is open, and its SHA-256."""
-    digest = sha256()
-    with _keeping():
+    digest, keeping = sha256(), f"what comes in cannot be kept in {tempfile.gettempdir()}"
+    with telling(keeping):
         spool, path = _temporary()
     while block := stream.read(2**20):
         digest.update(block)
-        with _keeping():
+        with telling(keeping):
             spool.write(block)
-    with _keeping():
+    with telling(keeping):
         spool.flush()
     return spool, path, digest.hexdigest()
 
@@ -36,14 +36,12 @@ def _temporary() -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def _keeping() -> Iterator[None]:
+def telling(words: str, errors: Any = OSError) -> Iterator[None]:
+    """Errors of the system as one of ours: what could not be done, and why, in one line."""
     try:
         yield
-    except OSError as error:
-        raise FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}: {why(error)}.") from error
-
-
-def why(error: BaseException) -> str:
-    """What an error says, in one line."""
-    text = getattr(error, "strerror", None) or str(error).split("\n")[0]
-    return str(text).rstrip(". ")
+    except FileError:
+        raise
+    except errors as error:
+        why = str(getattr(error, "strerror", None) or str(error).split("\n")[0])
+        raise FileError(f"{words}: {why.rstrip('. ')}.") from error
