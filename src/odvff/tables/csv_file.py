@@ -163,20 +163,22 @@ class CsvFile:
                 raise InputError(f"{self.shown} is no text in {self._encoding}; {ENCODE}.") from error
             found = CONVERSION.search(str(error))
             if found and int(found["column"]) < len(self.schema.names):
-                name = self.schema.names[int(found["column"])]
-                raise InputError(f"{self.shown}: column {name!r} {self._misfit(name, found)}.") from error
+                raise self._misfit(self.schema.names[int(found["column"])], found) from error
             raise
 
-    def _misfit(self, name: str, found: re.Match[str]) -> str:
+    def _misfit(self, name: str, found: re.Match[str]) -> InputError:
         """What is wrong with a value of this column, and what to do."""
         where = f" in row {int(found['row']) - 1:,}" if found["row"] else ""  # pyarrow counts the header
         value = f"{found['value'][:40]!r}{where}"
         if name in self._reading.numbers:
-            return f"must hold numbers, and has {value}; mend it, or leave it empty if it is missing"
+            return InputError(
+                f"{self.shown}: column {name!r} must hold numbers, and has {value}; mend it, or leave it empty if it "
+                "is missing."
+            )
         held = {"double": "numbers", "bool": "true and false"}.get(found["type"], f"values of type {found['type']}")
-        return (
-            f"begins with {held} and then has {value}; name it as categorical to take its values as labels, exclude "
-            "it, or mend the file"
+        return InputError(
+            f"{self.shown}: column {name!r} begins with {held} and then has {value}; name it as categorical to take "
+            "its values as labels, exclude it, or mend the file."
         )
 
 

@@ -24,7 +24,7 @@ import pyarrow.parquet as parquet
 
 from odvff.errors import FileError, InputError
 from odvff.tables.csv_file import CsvFile, Reading
-from odvff.tables.spool import spooled, telling
+from odvff.tables.spool import spooled, told
 
 FORMATS = {
     ".csv": "csv",
@@ -78,7 +78,7 @@ class TableFiles:
     def _mark(self, shown: str) -> list[Any]:
         if shown in self._digests:
             return [self._digests[shown]]
-        with telling(f"{shown} cannot be read"):
+        with told(FileError(f"{shown} cannot be read")):
             found = os.stat(shown)
         return [found.st_size, found.st_mtime_ns]
 
@@ -111,7 +111,7 @@ class TableFiles:
 
     def _opened(self, path: str) -> "_File":
         shown = "standard input" if path == STANDARD_INPUT else path
-        with telling(f"{shown} cannot be read"):
+        with told(FileError(f"{shown} cannot be read")):
             if path == STANDARD_INPUT:
                 path, self._digests[shown] = self._kept(sys.stdin.buffer)
             elif not os.path.isfile(path):
@@ -200,7 +200,7 @@ _File = CsvFile | _ParquetFile | _ArrowFile
 def _reading_of(shown: str) -> Iterator[None]:
     """Errors of pyarrow as one of ours, which names the file."""
     damage = (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error)
-    with telling(f"{shown} cannot be read, it may be damaged or cut off", damage):
+    with told(FileError(f"{shown} cannot be read, it may be damaged or cut off"), damage):
         try:
             yield
         except pa.ArrowInvalid as error:

@@ -12,14 +12,14 @@ from odvff.errors import FileError
 
 def spooled(stream: Any) -> tuple[Any, str, str]:
     """A temporary file with the content of a stream, its path while it is open, and its SHA-256."""
-    digest, keeping = sha256(), f"what comes in cannot be kept in {tempfile.gettempdir()}"
-    with telling(keeping):
+    digest, failure = sha256(), FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}")
+    with told(failure):
         spool, path = _temporary()
     while block := stream.read(2**20):
         digest.update(block)
-        with telling(keeping):
+        with told(failure):
             spool.write(block)
-    with telling(keeping):
+    with told(failure):
         spool.flush()
     return spool, path, digest.hexdigest()
 
@@ -36,12 +36,12 @@ def _temporary() -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def telling(words: str, errors: Any = OSError) -> Iterator[None]:
-    """Errors of the system as one of ours: what could not be done, and why, in one line."""
+def told(failure: FileError, errors: Any = OSError) -> Iterator[None]:
+    """Errors of the system as this one of ours, and in one line why."""
     try:
         yield
     except FileError:
         raise
     except errors as error:
         why = str(getattr(error, "strerror", None) or str(error).split("\n")[0])
-        raise FileError(f"{words}: {why.rstrip('. ')}.") from error
+        raise FileError(*failure.args, f": {why.rstrip('. ')}.") from error

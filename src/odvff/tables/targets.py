@@ -86,8 +86,9 @@ def _of_one_sort(y: Any) -> Any:
     values = [plain(v) for v in y]
     for value in values:
         if not isinstance(value, str | bool | int | float):
-            shown = f"{type(value).__name__} objects such as {str(value)[:40]!r}"
-            raise InputError(f"y holds {shown}; {LABELS}. Convert them.")
+            raise InputError(
+                f"y holds {type(value).__name__} objects such as {str(value)[:40]!r}; {LABELS}. Convert them."
+            )
         if sort_of(value) != sort_of(values[0]):
             raise InputError(
                 f"y mixes labels of several kinds, such as {values[0]!r} and {value!r}; give them one type."
