@@ -18,7 +18,7 @@ from odvff.likelihoods.units import TargetMoments, moments_of
 from odvff.methods import choose_terms, method_of
 from odvff.model.model import Model
 from odvff.model.task import Numbers
-from odvff.rows import MemoryRows
+from odvff.rows import MemoryRows, Sampler
 from odvff.support.checks import positive
 from odvff.support.progress import Step
 from odvff.support.run import Run, Tell
@@ -139,22 +139,24 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         start = choose_terms(rows, self._design(schema), options)
         if method_of(self.method).gamma:
             start = start.saying("no inducing points: fitting in parts keeps no rows for them")
-        return Parts(schema, start.terms, start.report, units.shift, units.scale, options.seed, self._policy)
+        # kernels that a look at one part found are no place to start from with all, but those of a user are
+        noise = None if start.known else start.noise
+        sampler = Sampler(self._policy.centre_rows, options.seed)
+        return Parts(schema, start.terms, start.report, noise, units, sampler)
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""
-        statistics, shift, scale = parts.standardised()
-        options, progress = self._options(parts.schema.names), self._progress()
+        (statistics, units), progress = parts.standardised(), self._progress()
         fit = fit_collapsed(
             parts.terms,
             statistics,
-            max_iter=options.max_iter,
+            noise=parts.noise,
+            max_iter=self._options(parts.schema.names).max_iter,
             progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
-            tell=lambda note: tell(note.in_units(shift, scale)),
+            tell=lambda note: tell(note.in_units(units.shift, units.scale)),
         )
-        named = Named(fit, parts.report)
-        output = self._output(named, parts.sample, parts.sample_weights, Units(shift, scale), None)
-        return self._made(parts.schema, "collapsed", parts.n_rows, (output,), Numbers(), "y")
+        output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, units, None)
+        return self._made(parts.schema, "collapsed", statistics.n_rows, (output,), Numbers(), "y")
 
     # asking
 
