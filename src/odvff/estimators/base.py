@@ -58,24 +58,14 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             if table.n_rows == 0:
                 raise InputError(f"Found array with 0 sample(s) (shape=(0, {len(table.names)})): the table is empty.")
             return table
-        X = validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False)
-        return as_table(X)
+        return as_table(validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False))
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any | None]:
-        """The table, targets and weights, without rows of weight zero."""
+        """The table, targets and weights, without rows of weight zero; no weights if all are 1."""
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         self._check_arguments()
-        return self._weighted(*self._with_targets(self._table(X, reset=reset), y), sample_weight)
-
-    def _with_targets(self, table: Table, y: Any) -> tuple[Table, Any]:
-        """The table, and y as numbers or labels, one for each row."""
-        y = self._targets(y)
-        check_consistent_length(np.empty((table.n_rows, 1)), y)
-        return table, y
-
-    def _weighted(self, table: Table, y: Any, sample_weight: Any) -> tuple[Table, Any, Any | None]:
-        """Rows, targets and weights without rows of weight zero; no weights if all are 1."""
+        table, y = self._with_targets(self._table(X, reset=reset), y)
         if sample_weight is None:
             return table, y, None
         weights = _check_sample_weight(sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64)
@@ -89,6 +79,12 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             keep = np.flatnonzero(weights)
             table, y, weights = table.take(keep), y[keep], weights[keep]
         return table, y, None if (weights == 1).all() else weights
+
+    def _with_targets(self, table: Table, y: Any) -> tuple[Table, Any]:
+        """The table, and y as numbers or labels, one for each row."""
+        y = self._targets(y)
+        check_consistent_length(np.empty((table.n_rows, 1)), y)
+        return table, y
 
     # fitting
 
@@ -105,7 +101,10 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._check_arguments()
         self._fit_and_say(source, progress, journal)
-        self._know_columns()
+        # what scikit-learn wants to be known of columns that did not come as an array or data frame
+        self.model_ = replace(self.model_, named_columns=True)
+        self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
         return self
 
     def _fit_and_say(self, source: TableSource, progress: Progress, journal: Journal = NO_JOURNAL) -> Self:
@@ -221,12 +220,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             | {"likelihood": self._likelihood().name, "terms": None if self.terms is None else len(self.terms)},
         )
 
-    def _know_columns(self) -> None:
-        """What scikit-learn wants to be known of the columns, where they did not come as an array or data frame."""
-        self.model_ = replace(self.model_, named_columns=True)
-        self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
-
     def _progress(self) -> Progress:
         return Lines() if self.verbose else silent
 
@@ -252,6 +245,15 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         model = self._model()
         intercepts = [model.intercept(i) for i in range(len(model.outputs))]
         return intercepts[0] if len(intercepts) == 1 else np.array(intercepts)
+
+    def predict_latent(self, X: Any, *, label: Any = None) -> tuple[Any, Any]:
+        """Mean and standard deviation of f, before noise or link: for a Gaussian likelihood in the units of y.
+
+        With likelihood='poisson' it is the log-rate; with more than two classes say of which `label`.
+        """
+        model, table = self._seen(X)
+        i = model.output_of(label)
+        return model.outputs[i].predictive.in_units(model.latent(table, i))
 
     def log_predictive_density(self, X: Any, y: Any) -> Any:
         """log p(y) at every row, in the units of y (of labels log P(y)): how well the model foresaw it."""

@@ -103,9 +103,3 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of `predict_proba`."""
         return log_of(self.predict_proba(X))
-
-    def predict_latent(self, X: Any, *, label: Any = None) -> tuple[Any, Any]:
-        """Mean and standard deviation of f, before the link; with more than two classes of a `label`."""
-        model, table = self._seen(X)
-        mean, variance = model.latent(table, model.output_of(label))
-        return mean, np.sqrt(variance)

@@ -169,11 +169,6 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         mean, std = predictive.moments(model.latent(table))
         return (mean, std) if return_std else mean
 
-    def predict_latent(self, X: Any) -> tuple[Any, Any]:
-        """Mean and standard deviation of f: of y without its noise; with likelihood='poisson' of the log-rate."""
-        model, table = self._seen(X)
-        return model.outputs[0].predictive.in_units(model.latent(table))
-
     def predict_interval(self, X: Any, coverage: float = 0.95) -> Any:
         """Lower and upper end of the central interval that holds y with this probability, (N, 2)."""
         coverage = positive(coverage, "coverage", "0.95 is usual")

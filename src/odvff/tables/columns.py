@@ -62,11 +62,6 @@ class Numeric:
         return self.high - self.low if self.scaled else 1.0
 
     @property
-    def _far(self) -> float:
-        """Where a coded value is that is infinitely far away."""
-        return FAR if self.scaled else self.low + FAR * (self.high - self.low)
-
-    @property
     def constant(self) -> bool:
         """Were all values in training the same, as far as float64 can tell? Then the box is wider than their range."""
         return self.low < self.least and self.most < self.high
@@ -98,10 +93,11 @@ class Numeric:
         coded = np.empty((len(values), self.width))
         np.subtract(values, self.origin, out=coded[:, 0])
         coded[:, 0] /= self.size
-        if gone.any():
-            coded[gone, 0] = (self.middle - self.origin) / self.size if self.missing else self._far
         if self.missing:
-            coded[:, 1] = np.where(gone, 0.0, 1.0)
+            coded[gone, 0] = (self.middle - self.origin) / self.size
+            coded[:, 1] = ~gone
+        else:
+            coded[gone, 0] = FAR if self.scaled else self.low + FAR * (self.high - self.low)
         return coded
 
     def grid(self, n_points: int) -> Any:
@@ -129,40 +125,35 @@ class Category:
 
     def coded(self, table: Table, i: int) -> Any:
         """The codes of the i-th column of a table, (N, 1)."""
-        return self._encode(*self._labels(table, i))
+        _, codes, places = self._codes(table, i)
+        return codes[places].reshape(-1, 1)
 
     def refuse_new(self, table: Table, i: int) -> None:
         """Rows that are learned from later must hold no level that this column has not."""
-        labels, places = self._labels(table, i)
-        new = np.flatnonzero(self._encode(labels, places)[:, 0] < 0)
-        if len(new):
-            label = labels[places[new[0]]]
+        labels, codes, places = self._codes(table, i)
+        if (new := codes[places] < 0).any():
+            label = labels[places[np.argmax(new)]]
             shown = "a missing label" if label is None else repr(label)
             raise InputError(
                 f"column {self.name!r} has {shown} in a later part, which the first part had not; the first part "
                 "decides the levels: let it hold all of them."
             )
 
-    def _encode(self, labels: list[Any], places: Any) -> Any:
-        """Codes of rows whose labels stand at these places."""
-        codes = {key_of(level): float(i) for i, level in enumerate(self.levels)}
-        return np.array([codes.get(key_of(label), -1.0) for label in labels], dtype=np.float64)[places].reshape(-1, 1)
-
-    def _labels(self, table: Table, i: int) -> tuple[list[Any], Any]:
-        """Labels of the sorts that the levels have, and for each row the place of its own."""
+    def _codes(self, table: Table, i: int) -> tuple[list[Any], Any, Any]:
+        """Labels of the sorts that the levels have, their codes, and for each row the place of its own."""
         labels, places = table.factorised(i)
         held = [level for level in self.levels if level is not None]
-        if not held:
-            return labels, places
         known = {"NoneType", *map(sort_of, held)}
-        labels = [label if sort_of(label) in known else _cast(label, known) for label in labels]
-        wrong = next((label for label in labels if sort_of(label) not in known), None)
-        if wrong is not None:
-            raise InputError(
-                f"column {self.name!r} held labels such as {held[0]!r} in training, and now {wrong!r}, of another "
-                "type; give it the same type."
-            )
-        return labels, places
+        if held:
+            labels = [label if sort_of(label) in known else _cast(label, known) for label in labels]
+            wrong = next((label for label in labels if sort_of(label) not in known), None)
+            if wrong is not None:
+                raise InputError(
+                    f"column {self.name!r} held labels such as {held[0]!r} in training, and now {wrong!r}, of another "
+                    "type; give it the same type."
+                )
+        codes = {key_of(level): float(i) for i, level in enumerate(self.levels)}
+        return labels, np.array([codes.get(key_of(label), -1.0) for label in labels], dtype=np.float64), places
 
 
 Column = Numeric | Category

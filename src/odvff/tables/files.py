@@ -1,7 +1,7 @@
 """Tables in files of any size: CSV, TSV, Parquet, Arrow, gzip of these, folders and globs of many, standard input.
 
-Files are read with pyarrow a batch at a time, in order, and only the columns that are asked for. Whatever is wrong with
-one is an error that names it.
+Files are read with pyarrow a batch at a time, in order, and only the columns that are asked for. What can be read but
+once is kept in a temporary file that no kill leaves behind. Whatever is wrong with a file is an error that names it.
 """
 
 import contextlib
@@ -11,11 +11,13 @@ import os
 import re
 import stat
 import sys
+import tempfile
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,6 @@ import pyarrow.parquet as parquet
 
 from odvff.errors import FileError, InputError
 from odvff.tables.csv_file import CsvFile, Reading
-from odvff.tables.spool import spooled, told
 
 FORMATS = {
     ".csv": "csv",
@@ -78,7 +79,7 @@ class TableFiles:
     def _mark(self, shown: str) -> list[Any]:
         if shown in self._digests:
             return [self._digests[shown]]
-        with told(FileError(f"{shown} cannot be read")):
+        with _told(FileError(f"{shown} cannot be read")):
             found = os.stat(shown)
         return [found.st_size, found.st_mtime_ns]
 
@@ -111,7 +112,7 @@ class TableFiles:
 
     def _opened(self, path: str) -> "_File":
         shown = "standard input" if path == STANDARD_INPUT else path
-        with told(FileError(f"{shown} cannot be read")):
+        with _told(FileError(f"{shown} cannot be read")):
             if path == STANDARD_INPUT:
                 path, self._digests[shown] = self._kept(sys.stdin.buffer)
             elif not os.path.isfile(path):
@@ -140,7 +141,7 @@ class TableFiles:
 
     def _kept(self, stream: Any) -> tuple[str, str]:
         """The path of a temporary file with the content of a stream, there as long as this object, and its SHA-256."""
-        spool, path, digest = spooled(stream)
+        spool, path, digest = _spooled(stream)
         weakref.finalize(self, spool.close)
         return path, digest
 
@@ -155,6 +156,31 @@ class Place:
     def row(self, i: int) -> str:
         """A row of the batch for people, who count from 1 and without the header."""
         return f"row {self.before + i + 1:,}" + (f" of {self.file}" if self.file else "")
+
+
+def _spooled(stream: Any) -> tuple[Any, str, str]:
+    """A temporary file with the content of a stream, its path while it is open, and its SHA-256."""
+    digest, failure = sha256(), FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}")
+    with _told(failure):
+        spool, path = _temporary()
+    while block := stream.read(2**20):
+        digest.update(block)
+        with _told(failure):
+            spool.write(block)
+    with _told(failure):
+        spool.flush()
+    return spool, path, digest.hexdigest()
+
+
+def _temporary() -> tuple[Any, str]:
+    """A temporary file and its path. Where files can be opened without a name it has none: no kill leaves it behind."""
+    unnamed = tempfile.TemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115 (closed with its owner)
+    path = f"/proc/self/fd/{unnamed.fileno()}"  # /dev/fd of other systems shares its position among all readers
+    if os.path.exists(path):
+        return unnamed, path
+    unnamed.close()
+    named = tempfile.NamedTemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115
+    return named, named.name
 
 
 def _refuse_device(path: str) -> None:
@@ -197,10 +223,22 @@ _File = CsvFile | _ParquetFile | _ArrowFile
 
 
 @contextlib.contextmanager
+def _told(failure: FileError, errors: Any = OSError) -> Iterator[None]:
+    """Errors of the system as this one of ours, and in one line why."""
+    try:
+        yield
+    except FileError:
+        raise
+    except errors as error:
+        why = str(getattr(error, "strerror", None) or str(error).split("\n")[0])
+        raise FileError(*failure.args, f": {why.rstrip('. ')}.") from error
+
+
+@contextlib.contextmanager
 def _reading_of(shown: str) -> Iterator[None]:
     """Errors of pyarrow as one of ours, which names the file."""
     damage = (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error)
-    with told(FileError(f"{shown} cannot be read, it may be damaged or cut off"), damage):
+    with _told(FileError(f"{shown} cannot be read, it may be damaged or cut off"), damage):
         try:
             yield
         except pa.ArrowInvalid as error:

@@ -171,18 +171,12 @@ def listed_columns(categorical: Any) -> Iterable[Any]:
 
 def place_of(column: Any, names: tuple[str, ...], argument: str) -> int:
     """The position of a column that an argument gives by its name or number."""
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    if isinstance(column, int | np.integer) and not isinstance(column, bool):
-        return _numbered(int(column), names, argument)
-    there = ", ".join(names[:20])
-    raise InputError(Argument(argument), f" names {plain(column)!r}, which is no column; there are {there}.")
-
-
-def _numbered(column: int, names: tuple[str, ...], argument: str) -> int:
-    """The position of a column that is meant by a number: its name, or its position."""
-    places = {names.index(str(column))} if str(column) in names else set()
-    places |= {column} if 0 <= column < len(names) else set()
+    column = plain(column)
+    numbered = isinstance(column, int) and not isinstance(column, bool)
+    named = (numbered or isinstance(column, str)) and str(column) in names
+    places = {names.index(str(column))} if named else set()
+    if numbered and 0 <= column < len(names):
+        places.add(column)
     if len(places) == 1:
         return places.pop()
     if places:
@@ -191,8 +185,10 @@ def _numbered(column: int, names: tuple[str, ...], argument: str) -> int:
             f" names {column}, which is the name of one column and the position of another, "
             f"{names[column]!r}; give names as text: '{column}' or {names[column]!r}.",
         )
-    raise InputError(
-        Argument(argument),
-        f" names {column}, which is neither the name nor the position of a column; there are "
-        f"{', '.join(map(repr, names[:20]))}, counted from 0.",
-    )
+    if numbered:
+        raise InputError(
+            Argument(argument),
+            f" names {column}, which is neither the name nor the position of a column; there are "
+            f"{', '.join(map(repr, names[:20]))}, counted from 0.",
+        )
+    raise InputError(Argument(argument), f" names {column!r}, which is no column; there are {', '.join(names[:20])}.")

@@ -46,37 +46,29 @@ class Table(Protocol):
 
 def as_table(X: Any) -> Table:
     """A table of something that is one: a data frame, or a two-dimensional array of numbers."""
-    if nw.dependencies.is_into_dataframe(X):
-        try:
-            table = FrameTable(nw.from_native(X, eager_only=True))
-        except nw.exceptions.DuplicateError as error:
-            raise InputError(f"two columns of the table have one name; rename one of them ({error}).") from error
-        _check_different(X, table.names)
-        return table
-    if _is_lazy(X):
+    if not is_frame(X):
+        return ArrayTable(np.asarray(X))
+    try:
+        frame = nw.from_native(X)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"two columns of the table have one name; rename one of them ({error}).") from error
+    if isinstance(frame, nw.LazyFrame):
         raise InputError(
             f"X is a lazy table ({type(X).__name__}), and its rows are needed; call `.collect()` first, or what your "
             "library has in its place."
         )
-    return ArrayTable(np.asarray(X))
+    firsts = {str(name): name for name in reversed(frame.columns)}
+    for name in frame.columns:  # what is no text may be the same when it becomes text
+        if (one := firsts[str(name)]) != name:
+            raise InputError(f"the columns {one!r} and {name!r} have one name, '{name}', as text; rename one of them.")
+    return FrameTable(frame)
 
 
 def is_frame(X: Any) -> bool:
     """Is this a data frame, of any make, lazy ones too?"""
-    return bool(nw.dependencies.is_into_dataframe(X)) or _is_lazy(X)
-
-
-def _is_lazy(X: Any) -> bool:
+    if nw.dependencies.is_into_dataframe(X):
+        return True
     return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
-
-
-def _check_different(X: Any, names: tuple[str, ...]) -> None:
-    """Names that are not text may be the same when they become text."""
-    if len(set(names)) == len(names):
-        return
-    first = next(name for name in names if names.count(name) > 1)
-    one, other, *_ = (name for name in X.columns if str(name) == first)
-    raise InputError(f"the columns {one!r} and {other!r} have one name, {first!r}, as text; rename one of them.")
 
 
 class ArrayTable(Table):
