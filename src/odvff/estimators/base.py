@@ -16,14 +16,14 @@ from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.own_terms import in_own_units, placed
 from odvff.estimators.parameters import Parameters, seed_of
 from odvff.fitting import Named, Options
-from odvff.likelihoods import Likelihood, Units
+from odvff.likelihoods import Units
 from odvff.methods import fit_rows, method_of
 from odvff.model.model import Effect, Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.summary import Summary, summarise
 from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
-from odvff.rows import MemoryRows, merged
+from odvff.rows import RowSource, merged
 from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.progress import Lines, Progress, Step, silent
 from odvff.support.run import Run
@@ -90,9 +90,10 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X and their targets y; weights count how often a row is there."""
-        name = name_of(y)
+        name = getattr(y, "name", None)
         rows = self._checked(X, y, sample_weight, reset=True)
-        return self._fit_and_say(MemorySource(*rows, seed_of(self.random_state), name), self._progress())
+        source = MemorySource(*rows, seed_of(self.random_state), name if name and isinstance(name, str) else "y")
+        return self._fit_and_say(source, self._progress())
 
     def fit_source(self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL) -> Self:
         """Learn from files, chunk by chunk (`odvff.tables.FileSource`): the same fit as to their rows in memory.
@@ -123,27 +124,17 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         weighted = method_of(self.method).takes_terms and self.inference != "stochastic"
         return weighted and source.n_rows <= self._policy.merged_rows
 
-    def _rows(
-        self, schema: Schema, source: TableSource, target: Callable[[Any], Any] = np.asarray
-    ) -> EncodedRows | MemoryRows:
+    def _rows(self, schema: Schema, source: TableSource, target: Callable[[Any], Any] = np.asarray) -> RowSource:
         """The rows of the fit as numbers."""
         rows = EncodedRows(schema, source, target)
         return merged(rows, seed_of(self.random_state)) if self._merges(source) else rows
 
-    def _fit_output(
-        self,
-        schema: Schema,
-        rows: EncodedRows | MemoryRows,
-        likelihood: Likelihood,
-        units: Units,
-        run: Run,
-        label: Any = None,
-    ) -> Output:
+    def _fit_output(self, schema: Schema, rows: RowSource, units: Units, run: Run, label: Any = None) -> Output:
         """One posterior, and how to read it."""
         options, design = self._options(schema.names), self._design(schema)
         self._note_many_features(options, design, rows.n_rows, run)
         run = run.in_units(units.shift, units.scale)
-        named = fit_rows(self.method, rows, design, options, likelihood=likelihood, run=run)
+        named = fit_rows(self.method, rows, design, options, likelihood=self._likelihood(), run=run)
         X, _, weights = rows.sample(self._policy.centre_rows)
         return self._output(named, X, weights, units, label)
 
@@ -201,15 +192,13 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         _check_mean_weight(total / source.n_rows)
         return schema if self.terms is None else in_own_units(schema, self.terms)
 
-    def _made(
-        self, schema: Schema, inference: str, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str
-    ) -> Model:
+    def _made(self, schema: Schema, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str) -> Model:
         """The model of a fit, with what was asked for."""
         return Model(
             schema,
             self.structure,
             self.method,
-            inference,
+            self._inference(),
             n_rows,
             outputs,
             task,
@@ -302,12 +291,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def name_of(y: Any) -> str:
-    """What the target is called, if it has a name."""
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name else "y"
 
 
 def say(notes: Iterable[FitWarning], stacklevel: int) -> None:

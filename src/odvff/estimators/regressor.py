@@ -13,17 +13,16 @@ from odvff.estimators.parameters import described, seed_of
 from odvff.estimators.parts import Parts
 from odvff.fitting import Named
 from odvff.inference import fit_collapsed
-from odvff.likelihoods import Likelihood, Units
+from odvff.likelihoods import Units
 from odvff.likelihoods.units import TargetMoments, moments_of
 from odvff.methods import choose_terms, method_of
 from odvff.model.model import Model
 from odvff.model.task import Numbers
-from odvff.rows import MemoryRows, Sampler
+from odvff.rows import MemoryRows, RowSource, Sampler
 from odvff.support.checks import positive
 from odvff.support.progress import Step
 from odvff.support.run import Run, Tell
 from odvff.tables import MemorySource, Schema, Table, TableSource
-from odvff.tables.source import EncodedRows
 from odvff.tables.targets import numbers_of
 
 
@@ -67,23 +66,21 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         schema = self._learn(source, moments.add, run.progress)
         if not likelihood.same_scale:
             schema = schema.with_intercept()
-        rows, units = self._standardised(schema, source, moments, likelihood)
-        output = self._fit_output(schema, rows, likelihood, units, run)
-        self.model_ = self._made(schema, self._inference(), source.n_rows, (output,), Numbers(), source.target)
+        rows, units = self._standardised(schema, source, moments)
+        output = self._fit_output(schema, rows, units, run)
+        self.model_ = self._made(schema, source.n_rows, (output,), Numbers(), source.target)
         if hasattr(self, "_parts"):
             del self._parts
 
-    def _standardised(
-        self, schema: Schema, source: TableSource, moments: TargetMoments, likelihood: Likelihood
-    ) -> tuple[EncodedRows | MemoryRows, Units]:
+    def _standardised(self, schema: Schema, source: TableSource, moments: TargetMoments) -> tuple[RowSource, Units]:
         """Rows with targets in the likelihood's units; those of a small table by its rows in an order of their own."""
+        likelihood = self._likelihood()
         if not self._merges(source):
             units = likelihood.units(moments, lambda: source.sample(self._policy.middle_rows)[1:])
             return self._rows(schema, source, units.standardised), units
-        rows = self._rows(schema, source)
-        _, y, weights = rows.everything()
+        X, y, weights = self._rows(schema, source).everything()
         units = likelihood.units(moments_of(y, weights), lambda: (y, weights))
-        return rows.with_targets(units.standardised(y)), units  # type: ignore[union-attr]
+        return MemoryRows(X, units.standardised(y), weights, seed_of(self.random_state)), units
 
     # in parts
 
@@ -134,7 +131,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         """How columns are coded, and how many harmonics they have."""
         source, moments = MemorySource(table, y, weights, seed_of(self.random_state)), TargetMoments()
         schema = self._learn(source, moments.add)
-        rows, units = self._standardised(schema, source, moments, self._likelihood())
+        rows, units = self._standardised(schema, source, moments)
         options = self._options(schema.names)
         start = choose_terms(rows, self._design(schema), options)
         if method_of(self.method).gamma:
@@ -156,7 +153,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             tell=lambda note: tell(note.in_units(units.shift, units.scale)),
         )
         output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, units, None)
-        return self._made(parts.schema, "collapsed", statistics.n_rows, (output,), Numbers(), "y")
+        return self._made(parts.schema, statistics.n_rows, (output,), Numbers(), "y")
 
     # asking
 

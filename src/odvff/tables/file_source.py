@@ -258,9 +258,8 @@ def _numbers(column: Any, name: str, remedy: str) -> Any:
     """A column as float64, NaN where a value is missing."""
     if not (is_number(column.type) or pa.types.is_boolean(column.type)):
         raise InputError(f"column {name!r} holds {column.type}, which is no number; {remedy}.")
-    values = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2⁵³ are rounded
-    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    return values.to_numpy(zero_copy_only=False)
+    # whole numbers beyond 2⁵³ are rounded
+    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
 def ahead(items: Iterator[Any]) -> Iterator[Any]:

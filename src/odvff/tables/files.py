@@ -27,17 +27,12 @@ import pyarrow.parquet as parquet
 from odvff.errors import FileError, InputError
 from odvff.tables.csv_file import CsvFile, Reading
 
-FORMATS = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+SUFFIXES = {
+    "csv": (".csv", ".txt", ".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
 }
+FORMATS = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes}
 MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
 DELIMITERS = {".tsv": "\t", ".tab": "\t"}
 STANDARD_INPUT = "-"
@@ -116,7 +111,9 @@ class TableFiles:
             if path == STANDARD_INPUT:
                 path, self._digests[shown] = self._kept(sys.stdin.buffer)
             elif not os.path.isfile(path):
-                _refuse_device(path)
+                # devices have no end, but for the one that is standard input
+                if stat.S_ISCHR(os.stat(path).st_mode) and path not in STANDARD_INPUTS:
+                    raise InputError(f"{path} is a device, which holds no table; give a file, or - for standard input.")
                 with open(path, "rb") as stream:
                     path, self._digests[shown] = self._kept(stream)
             with open(path, "rb") as file:
@@ -141,9 +138,17 @@ class TableFiles:
 
     def _kept(self, stream: Any) -> tuple[str, str]:
         """The path of a temporary file with the content of a stream, there as long as this object, and its SHA-256."""
-        spool, path, digest = _spooled(stream)
+        digest, failure = sha256(), FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}")
+        with _told(failure):
+            spool, path = _temporary()
         weakref.finalize(self, spool.close)
-        return path, digest
+        while block := stream.read(2**20):
+            digest.update(block)
+            with _told(failure):
+                spool.write(block)
+        with _told(failure):
+            spool.flush()
+        return path, digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -158,20 +163,6 @@ class Place:
         return f"row {self.before + i + 1:,}" + (f" of {self.file}" if self.file else "")
 
 
-def _spooled(stream: Any) -> tuple[Any, str, str]:
-    """A temporary file with the content of a stream, its path while it is open, and its SHA-256."""
-    digest, failure = sha256(), FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}")
-    with _told(failure):
-        spool, path = _temporary()
-    while block := stream.read(2**20):
-        digest.update(block)
-        with _told(failure):
-            spool.write(block)
-    with _told(failure):
-        spool.flush()
-    return spool, path, digest.hexdigest()
-
-
 def _temporary() -> tuple[Any, str]:
     """A temporary file and its path. Where files can be opened without a name it has none: no kill leaves it behind."""
     unnamed = tempfile.TemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115 (closed with its owner)
@@ -181,12 +172,6 @@ def _temporary() -> tuple[Any, str]:
     unnamed.close()
     named = tempfile.NamedTemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115
     return named, named.name
-
-
-def _refuse_device(path: str) -> None:
-    """Devices have no end, but for the one that is standard input."""
-    if stat.S_ISCHR(os.stat(path).st_mode) and path not in STANDARD_INPUTS:
-        raise InputError(f"{path} is a device, which holds no table; give a file, or - for standard input.")
 
 
 class _ParquetFile:
