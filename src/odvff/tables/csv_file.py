@@ -80,7 +80,6 @@ class CsvFile:
         with self._explained():
             self._look_at_first_rows(guessed)
             self._look_at_labels()
-        self.read_as_text(self.as_text)
 
     def read_as_text(self, columns: set[str]) -> None:
         """Read these as text, if they are not yet."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from odvff.design import Design, LevelsPart, NumericPart
 from odvff.errors import Argument, FileError, InputError, Spelling
-from odvff.support.words import mapping, read, text
+from odvff.support.words import read, text
 from odvff.tables.columns import Category, Column, Numeric
 from odvff.tables.table import Table, plain
 from odvff.terms import Term
@@ -111,7 +111,10 @@ class Schema:
         if not isinstance(words, dict) or not isinstance(words.get("columns"), list) or not words["columns"]:
             raise FileError("the file has no list of columns.")
         try:
-            columns = tuple(_column(mapping(column)) for column in words["columns"])
+            columns = tuple(
+                read(KINDS[text(column["kind"])], {name: column[name] for name in column if name != "kind"})
+                for column in words["columns"]
+            )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FileError(f"a column in the file is damaged: {error!r}.") from error
         if len({column.name for column in columns}) != len(columns):
@@ -136,11 +139,6 @@ class Schema:
             for c in self.numeric
             if c.least < c.low or c.most > c.high
         ]
-
-
-def _column(words: dict[str, Any]) -> Column:
-    made: Column = read(KINDS[text(words["kind"])], {name: words[name] for name in words if name != "kind"})
-    return made
 
 
 def check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:

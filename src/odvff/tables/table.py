@@ -66,9 +66,7 @@ def as_table(X: Any) -> Table:
 
 def is_frame(X: Any) -> bool:
     """Is this a data frame, of any make, lazy ones too?"""
-    if nw.dependencies.is_into_dataframe(X):
-        return True
-    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+    return bool(nw.dependencies.is_into_dataframe(X)) or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
 
 
 class ArrayTable(Table):
@@ -141,7 +139,10 @@ class FrameTable(Table):
     def factorised(self, column: int) -> tuple[list[Any], Any]:
         series, name = self._frame[:, column], self.names[column]
         if series.dtype == nw.Object:  # may hold anything, which Arrow does not
-            return _factorised_one_by_one(series, name)
+            missing, found = series.is_null().to_list(), dict[Any, int]()
+            labels = (None if gone else _level(v, name) for v, gone in zip(series.to_list(), missing, strict=True))
+            places = [found.setdefault(key_of(label), len(found)) for label in labels]
+            return [label for _, label in found], np.array(places, dtype=np.intp)
         encoded = series.to_arrow()
         encoded = encoded if hasattr(encoded, "dictionary") else encoded.dictionary_encode()
         different = [_level(v, name) for v in encoded.dictionary.to_pylist()]
@@ -196,14 +197,6 @@ def _kind_of_objects(series: nw.Series[Any], name: str) -> str:
 def _shown(value: Any) -> str:
     """A value in a message, cut off if it is long."""
     return repr(value) if len(repr(value)) <= 40 else repr(value)[:40] + "…"
-
-
-def _factorised_one_by_one(series: nw.Series[Any], name: str) -> tuple[list[Any], Any]:
-    places: dict[Any, int] = {}
-    missing = series.is_null().to_list()
-    labels = (None if gone else _level(v, name) for v, gone in zip(series.to_list(), missing, strict=True))
-    codes = [places.setdefault(key_of(label), len(places)) for label in labels]
-    return [label for _, label in places], np.array(codes, dtype=np.intp)
 
 
 def key_of(label: Any) -> tuple[str, Any]:
