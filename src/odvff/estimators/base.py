@@ -65,7 +65,8 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         self._check_arguments()
-        table, y = self._with_targets(self._table(X, reset=reset), y)
+        table = self._table(X, reset=reset)
+        y = self._targets_of(table, y)
         if sample_weight is None:
             return table, y, None
         weights = _check_sample_weight(sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64)
@@ -80,11 +81,11 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             table, y, weights = table.take(keep), y[keep], weights[keep]
         return table, y, None if (weights == 1).all() else weights
 
-    def _with_targets(self, table: Table, y: Any) -> tuple[Table, Any]:
-        """The table, and y as numbers or labels, one for each row."""
+    def _targets_of(self, table: Table, y: Any) -> Any:
+        """y as numbers or labels, one for each row."""
         y = self._targets(y)
         check_consistent_length(np.empty((table.n_rows, 1)), y)
-        return table, y
+        return y
 
     # fitting
 
@@ -220,8 +221,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _seen(self, X: Any) -> tuple[Model, Table]:
         """The model and the table at which it is asked."""
-        model = self._model()
-        return model, self._table(X, reset=False)
+        return self._model(), self._table(X, reset=False)
 
     @property
     def n_iter_(self) -> int:
@@ -247,8 +247,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def log_predictive_density(self, X: Any, y: Any) -> Any:
         """log p(y) at every row, in the units of y (of labels log P(y)): how well the model foresaw it."""
         model, table = self._seen(X)
-        table, y = self._with_targets(table, y)
-        return model.log_density(table, model.task.coded(y))
+        return model.log_density(table, model.task.coded(self._targets_of(table, y)))
 
     def effects(self, X: Any = None, *, label: Any = None) -> dict[str, Effect]:
         """What each term adds to the prediction, by name: mean, standard deviation and 95 % band, centred.
@@ -267,8 +266,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """
         from odvff.model.plot import plot_effects
 
-        model = self._model()
-        return plot_effects(model, model.output_of(label), names, n_columns)
+        return plot_effects(self._model(), self._model().output_of(label), names, n_columns)
 
     def summary(self) -> Summary:
         """Terms, noise, evidence and how the model was made: prints as a table, shows as one in notebooks."""

@@ -181,8 +181,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def predict_cdf(self, X: Any, y: Any) -> Any:
         """P(Y ≤ y) at every row: the probability integral transform, uniform if the model is right."""
         model, table = self._seen(X)
-        table, y = self._with_targets(table, y)
-        return model.outputs[0].predictive.cdf(y, model.latent(table))
+        return model.outputs[0].predictive.cdf(self._targets_of(table, y), model.latent(table))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
         """Draws of y at the rows of X, (N, n_samples), joint in f.

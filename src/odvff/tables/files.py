@@ -38,14 +38,13 @@ DELIMITERS = {".tsv": "\t", ".tab": "\t"}
 STANDARD_INPUT = "-"
 STANDARD_INPUTS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BATCH_ROWS = 2**16
+AnyPath = str | os.PathLike[str]
 
 
 class TableFiles:
     """Files with the same columns, as one table."""
 
-    def __init__(
-        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], reading: Reading | None = None
-    ):
+    def __init__(self, paths: AnyPath | Iterable[AnyPath], reading: Reading | None = None):
         names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         self._reading = reading or Reading()
         self._digests: dict[str, str] = {}  # of what can be read but once, by name

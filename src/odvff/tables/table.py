@@ -14,6 +14,8 @@ NUMBER, LABEL, TEXT = "number", "label", "text"
 DATES = (
     "which are no numbers; turn it into some, such as days since the first one, month or hour of the day, or drop it"
 )
+REMEDIES = {bytes: "decode them to text", (list, tuple, dict): "spread them over columns of their own"}
+CONVERT = "convert them to numbers or a categorical type"
 
 
 class Table(Protocol):
@@ -183,11 +185,7 @@ def _kind_of_objects(series: nw.Series[Any], name: str) -> str:
             Argument("categorical", [name]),
             " to take them as levels.",
         )
-    remedy = "convert them to numbers or a categorical type"
-    if isinstance(first, bytes):
-        remedy = "decode them to text"
-    elif isinstance(first, list | tuple | dict):
-        remedy = "spread them over columns of their own"
+    remedy = next((words for kinds, words in REMEDIES.items() if isinstance(first, kinds)), CONVERT)
     raise InputError(
         f"column {name!r} holds {type(first).__name__} objects such as {_shown(first)}, which are neither numbers nor "
         f"labels; {remedy}, or drop the column."
