@@ -14,7 +14,7 @@ NUMBER, LABEL, TEXT = "number", "label", "text"
 DATES = (
     "which are no numbers; turn it into some, such as days since the first one, month or hour of the day, or drop it"
 )
-REMEDIES = {bytes: "decode them to text", (list, tuple, dict): "spread them over columns of their own"}
+REMEDIES: dict[Any, str] = {bytes: "decode them to text", (list, tuple, dict): "spread them over columns of their own"}
 CONVERT = "convert them to numbers or a categorical type"
 
 
