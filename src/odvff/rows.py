@@ -93,10 +93,6 @@ class MemoryRows(InMemory):
     def at(self, rows: Any) -> Chunk:
         return self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
 
-    def with_targets(self, y: Any) -> "MemoryRows":
-        """The same rows with other targets."""
-        return MemoryRows(self.X, y, self.weights, self._seed)
-
 
 def merged(rows: RowSource, seed: int = 0) -> MemoryRows:
     """The rows in an order of their own, equal ones as one with their weights added.

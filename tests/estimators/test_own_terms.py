@@ -178,6 +178,22 @@ def test_pairs_and_classes_and_parts():
     assert np.allclose(parts.predict(there), at_once.predict(there), atol=0.05)
 
 
+def test_parts_start_from_the_kernels_that_were_given():
+    X, y = table()
+    learned = ODVFFRegressor(terms=own(), n_inducing=0).fit(X, y).model_.outputs[0].posterior.terms
+    known = [Term(fitted.kernel, t.features, t.columns, t.name) for fitted, t in zip(learned, own(), strict=False)]
+    at_once, in_parts, elsewhere = (ODVFFRegressor(terms=t, n_inducing=0, max_iter=1) for t in (known, known, own()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one step is no fit
+        at_once.fit(X, y)
+        elsewhere.partial_fit(X, y)
+        for rows in (slice(0, 250), slice(250, None)):
+            in_parts.partial_fit(X.iloc[rows], y[rows])
+    first, second, other = (model.model_.outputs[0].bound for model in (at_once, in_parts, elsewhere))
+    assert second == pytest.approx(first, abs=1.0)
+    assert second > other + 50
+
+
 def test_effects_of_one_name_are_told_apart():
     X = pd.DataFrame(np.random.default_rng(0).uniform(0, 1, (150, 2)), columns=["x", "z"])
     y = np.sin(6 * X.x) + X.z

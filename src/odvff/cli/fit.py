@@ -21,7 +21,7 @@ from odvff.support.journal import EVERY, FolderJournal
 from odvff.support.threads import n_threads
 from odvff.tables.csv_file import Reading
 from odvff.tables.file_source import FileSource
-from odvff.tables.files import STANDARD_INPUT, TableFiles, check_column, check_target, is_text
+from odvff.tables.files import STANDARD_INPUT, TableFiles, check_columns, check_target, is_text
 from odvff.tables.targets import is_number
 
 PEEK_ROWS, MANY_VALUES = 100_000, 1000
@@ -40,7 +40,7 @@ def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -
         raise InputError(f"the target {options.target!r} is excluded; leave it in.")
     reading = Reading(csv.delimiter, csv.encoding, frozenset(categorical), frozenset(exclude))
     files = TableFiles(data, reading)
-    check_column(options.target, files.names)
+    check_columns([options.target], files.names)
     task = _task(files, options, terminal)
     source = FileSource(
         files,
@@ -51,8 +51,7 @@ def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -
         strict=options.strict,
         seed=options.random_state,
     )
-    for name in categorical:
-        check_column(name, [*source.features, options.target])
+    check_columns(categorical, [*source.features, options.target])
     if "" in files.names:
         terminal.warn("a column without a name, a row index perhaps, was left out")
     before = files.fingerprint()

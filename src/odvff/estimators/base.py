@@ -16,14 +16,14 @@ from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.own_terms import in_own_units, placed
 from odvff.estimators.parameters import Parameters, seed_of
 from odvff.fitting import Named, Options
-from odvff.likelihoods import Likelihood, Units
+from odvff.likelihoods import Units
 from odvff.methods import fit_rows, method_of
 from odvff.model.model import Effect, Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.summary import Summary, summarise
 from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
-from odvff.rows import MemoryRows, merged
+from odvff.rows import RowSource, merged
 from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.progress import Lines, Progress, Step, silent
 from odvff.support.run import Run
@@ -58,24 +58,15 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             if table.n_rows == 0:
                 raise InputError(f"Found array with 0 sample(s) (shape=(0, {len(table.names)})): the table is empty.")
             return table
-        X = validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False)
-        return as_table(X)
+        return as_table(validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False))
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Any, Any | None]:
-        """The table, targets and weights, without rows of weight zero."""
+        """The table, targets and weights, without rows of weight zero; no weights if all are 1."""
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         self._check_arguments()
-        return self._weighted(*self._with_targets(self._table(X, reset=reset), y), sample_weight)
-
-    def _with_targets(self, table: Table, y: Any) -> tuple[Table, Any]:
-        """The table, and y as numbers or labels, one for each row."""
-        y = self._targets(y)
-        check_consistent_length(np.empty((table.n_rows, 1)), y)
-        return table, y
-
-    def _weighted(self, table: Table, y: Any, sample_weight: Any) -> tuple[Table, Any, Any | None]:
-        """Rows, targets and weights without rows of weight zero; no weights if all are 1."""
+        table = self._table(X, reset=reset)
+        y = self._targets_of(table, y)
         if sample_weight is None:
             return table, y, None
         weights = _check_sample_weight(sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64)
@@ -90,13 +81,20 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             table, y, weights = table.take(keep), y[keep], weights[keep]
         return table, y, None if (weights == 1).all() else weights
 
+    def _targets_of(self, table: Table, y: Any) -> Any:
+        """y as numbers or labels, one for each row."""
+        y = self._targets(y)
+        check_consistent_length(np.empty((table.n_rows, 1)), y)
+        return y
+
     # fitting
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X and their targets y; weights count how often a row is there."""
-        name = name_of(y)
+        name = getattr(y, "name", None)
         rows = self._checked(X, y, sample_weight, reset=True)
-        return self._fit_and_say(MemorySource(*rows, seed_of(self.random_state), name), self._progress())
+        source = MemorySource(*rows, seed_of(self.random_state), name if name and isinstance(name, str) else "y")
+        return self._fit_and_say(source, self._progress())
 
     def fit_source(self, source: TableSource, *, progress: Progress = silent, journal: Journal = NO_JOURNAL) -> Self:
         """Learn from files, chunk by chunk (`odvff.tables.FileSource`): the same fit as to their rows in memory.
@@ -105,7 +103,10 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._check_arguments()
         self._fit_and_say(source, progress, journal)
-        self._know_columns()
+        # what scikit-learn wants to be known of columns that did not come as an array or data frame
+        self.model_ = replace(self.model_, named_columns=True)
+        self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
         return self
 
     def _fit_and_say(self, source: TableSource, progress: Progress, journal: Journal = NO_JOURNAL) -> Self:
@@ -124,27 +125,17 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         weighted = method_of(self.method).takes_terms and self.inference != "stochastic"
         return weighted and source.n_rows <= self._policy.merged_rows
 
-    def _rows(
-        self, schema: Schema, source: TableSource, target: Callable[[Any], Any] = np.asarray
-    ) -> EncodedRows | MemoryRows:
+    def _rows(self, schema: Schema, source: TableSource, target: Callable[[Any], Any] = np.asarray) -> RowSource:
         """The rows of the fit as numbers."""
         rows = EncodedRows(schema, source, target)
         return merged(rows, seed_of(self.random_state)) if self._merges(source) else rows
 
-    def _fit_output(
-        self,
-        schema: Schema,
-        rows: EncodedRows | MemoryRows,
-        likelihood: Likelihood,
-        units: Units,
-        run: Run,
-        label: Any = None,
-    ) -> Output:
+    def _fit_output(self, schema: Schema, rows: RowSource, units: Units, run: Run, label: Any = None) -> Output:
         """One posterior, and how to read it."""
         options, design = self._options(schema.names), self._design(schema)
         self._note_many_features(options, design, rows.n_rows, run)
         run = run.in_units(units.shift, units.scale)
-        named = fit_rows(self.method, rows, design, options, likelihood=likelihood, run=run)
+        named = fit_rows(self.method, rows, design, options, likelihood=self._likelihood(), run=run)
         X, _, weights = rows.sample(self._policy.centre_rows)
         return self._output(named, X, weights, units, label)
 
@@ -202,15 +193,13 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         _check_mean_weight(total / source.n_rows)
         return schema if self.terms is None else in_own_units(schema, self.terms)
 
-    def _made(
-        self, schema: Schema, inference: str, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str
-    ) -> Model:
+    def _made(self, schema: Schema, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str) -> Model:
         """The model of a fit, with what was asked for."""
         return Model(
             schema,
             self.structure,
             self.method,
-            inference,
+            self._inference(),
             n_rows,
             outputs,
             task,
@@ -220,12 +209,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
             {name: plain(value) for name, value in self.get_params(deep=False).items()}
             | {"likelihood": self._likelihood().name, "terms": None if self.terms is None else len(self.terms)},
         )
-
-    def _know_columns(self) -> None:
-        """What scikit-learn wants to be known of the columns, where they did not come as an array or data frame."""
-        self.model_ = replace(self.model_, named_columns=True)
-        self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
 
     def _progress(self) -> Progress:
         return Lines() if self.verbose else silent
@@ -238,8 +221,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _seen(self, X: Any) -> tuple[Model, Table]:
         """The model and the table at which it is asked."""
-        model = self._model()
-        return model, self._table(X, reset=False)
+        return self._model(), self._table(X, reset=False)
 
     @property
     def n_iter_(self) -> int:
@@ -253,11 +235,19 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         intercepts = [model.intercept(i) for i in range(len(model.outputs))]
         return intercepts[0] if len(intercepts) == 1 else np.array(intercepts)
 
+    def predict_latent(self, X: Any, *, label: Any = None) -> tuple[Any, Any]:
+        """Mean and standard deviation of f, before noise or link: for a Gaussian likelihood in the units of y.
+
+        With likelihood='poisson' it is the log-rate; with more than two classes say of which `label`.
+        """
+        model, table = self._seen(X)
+        i = model.output_of(label)
+        return model.outputs[i].predictive.in_units(model.latent(table, i))
+
     def log_predictive_density(self, X: Any, y: Any) -> Any:
         """log p(y) at every row, in the units of y (of labels log P(y)): how well the model foresaw it."""
         model, table = self._seen(X)
-        table, y = self._with_targets(table, y)
-        return model.log_density(table, model.task.coded(y))
+        return model.log_density(table, model.task.coded(self._targets_of(table, y)))
 
     def effects(self, X: Any = None, *, label: Any = None) -> dict[str, Effect]:
         """What each term adds to the prediction, by name: mean, standard deviation and 95 % band, centred.
@@ -276,8 +266,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """
         from odvff.model.plot import plot_effects
 
-        model = self._model()
-        return plot_effects(model, model.output_of(label), names, n_columns)
+        return plot_effects(self._model(), self._model().output_of(label), names, n_columns)
 
     def summary(self) -> Summary:
         """Terms, noise, evidence and how the model was made: prints as a table, shows as one in notebooks."""
@@ -300,12 +289,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def name_of(y: Any) -> str:
-    """What the target is called, if it has a name."""
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name else "y"
 
 
 def say(notes: Iterable[FitWarning], stacklevel: int) -> None:

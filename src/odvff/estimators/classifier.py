@@ -13,7 +13,8 @@ from odvff.likelihoods import Likelihood, Units, choices_in_words
 from odvff.model.task import Labels, log_of
 from odvff.support.run import Run
 from odvff.tables import TableSource
-from odvff.tables.targets import labels_of, plain
+from odvff.tables.table import plain
+from odvff.tables.targets import labels_of
 
 
 @described
@@ -70,18 +71,16 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
                 f"y holds one class only, {plain(found[0])!r} (the number of classes has to be greater than one); "
                 "check the target column, and weights of zero."
             )
-        wanted = [1] if len(found) == 2 else list(range(len(found)))
-        outputs = []
-        for c in wanted:
+        several, outputs = len(found) > 2, []
+        for c in range(0 if several else 1, len(found)):
             label = plain(found[c])
             rows = self._rows(schema, source, lambda y, label=label: (y == label).astype(np.float64))  # type: ignore[misc]
-            own = run.of_class(c, label) if len(wanted) > 1 else run
-            output = self._fit_output(schema, rows, self._likelihood(), Units(), own, label)
-            if output.message == "interrupted" and len(wanted) > 1:
+            own = run.of_class(c, label) if several else run
+            output = self._fit_output(schema, rows, Units(), own, label)
+            if output.message == "interrupted" and several:
                 raise KeyboardInterrupt  # the classes without a fit make no model
             outputs.append(output)
-        made = (tuple(outputs), Labels(found), source.target)
-        self.model_ = self._made(schema, self._inference(), source.n_rows, *made)
+        self.model_ = self._made(schema, source.n_rows, tuple(outputs), Labels(found), source.target)
 
     @property
     def classes_(self) -> Any:
@@ -95,15 +94,8 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of `predict_proba`."""
         return log_of(self.predict_proba(X))
-
-    def predict_latent(self, X: Any, *, label: Any = None) -> tuple[Any, Any]:
-        """Mean and standard deviation of f, before the link; with more than two classes of a `label`."""
-        model, table = self._seen(X)
-        mean, variance = model.latent(table, model.output_of(label))
-        return mean, np.sqrt(variance)

@@ -24,24 +24,22 @@ def check_terms(value: Any, name: str) -> None:
 
 def in_own_units(schema: Schema, terms: Any) -> Schema:
     """The schema in which columns of these terms are not scaled: intervals, points and kernels are in their units."""
-    used = {schema.names[place_of(c, schema.names, "terms")] for term in terms for c in term.columns}
-    return replace(
-        schema,
-        columns=tuple(
-            replace(column, scaled=False) if isinstance(column, Numeric) and column.name in used else column
-            for column in schema.columns
-        ),
-    )
+    used = {name for term in terms for name in _names(schema, term)}
+    columns = (replace(c, scaled=False) if isinstance(c, Numeric) and c.name in used else c for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
 
 
 def placed(schema: Schema, terms: Any) -> tuple[Term, ...]:
     """The terms over the coded columns of a schema."""
-    places, found = schema.places(), []
-    for term in terms:
-        names = [schema.names[place_of(column, schema.names, "terms")] for column in term.columns]
-        columns = tuple(places[name] for name in names)
-        found.append(Term(term.kernel, term.features, columns, term.name or TIMES.join(names)))
-    return tuple(found)
+    places, each = schema.places(), [(term, _names(schema, term)) for term in terms]
+    return tuple(
+        replace(term, columns=tuple(places[name] for name in names), name=term.name or TIMES.join(names))
+        for term, names in each
+    )
+
+
+def _names(schema: Schema, term: Term) -> list[str]:
+    return [schema.names[place_of(column, schema.names, "terms")] for column in term.columns or ()]
 
 
 def named(schema: Schema, terms: Any) -> list[Term]:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -262,10 +262,7 @@ class Parameters:
         )
 
 
-Made = TypeVar("Made", bound=type[Parameters])
-
-
-def described(made: Made) -> Made:
+def described(made: Any) -> Any:
     """With the words of the arguments in the docstring, where it says {parameters}."""
     listed = [
         textwrap.fill(f"{f.name} : {f.metadata['words']}", 116, subsequent_indent="    ", break_on_hyphens=False)

@@ -13,17 +13,16 @@ from odvff.estimators.parameters import described, seed_of
 from odvff.estimators.parts import Parts
 from odvff.fitting import Named
 from odvff.inference import fit_collapsed
-from odvff.likelihoods import Likelihood, Units
+from odvff.likelihoods import Units
 from odvff.likelihoods.units import TargetMoments, moments_of
 from odvff.methods import choose_terms, method_of
 from odvff.model.model import Model
 from odvff.model.task import Numbers
-from odvff.rows import MemoryRows
+from odvff.rows import MemoryRows, RowSource, Sampler
 from odvff.support.checks import positive
 from odvff.support.progress import Step
 from odvff.support.run import Run, Tell
 from odvff.tables import MemorySource, Schema, Table, TableSource
-from odvff.tables.source import EncodedRows
 from odvff.tables.targets import numbers_of
 
 
@@ -67,23 +66,21 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         schema = self._learn(source, moments.add, run.progress)
         if not likelihood.same_scale:
             schema = schema.with_intercept()
-        rows, units = self._standardised(schema, source, moments, likelihood)
-        output = self._fit_output(schema, rows, likelihood, units, run)
-        self.model_ = self._made(schema, self._inference(), source.n_rows, (output,), Numbers(), source.target)
+        rows, units = self._standardised(schema, source, moments)
+        output = self._fit_output(schema, rows, units, run)
+        self.model_ = self._made(schema, source.n_rows, (output,), Numbers(), source.target)
         if hasattr(self, "_parts"):
             del self._parts
 
-    def _standardised(
-        self, schema: Schema, source: TableSource, moments: TargetMoments, likelihood: Likelihood
-    ) -> tuple[EncodedRows | MemoryRows, Units]:
+    def _standardised(self, schema: Schema, source: TableSource, moments: TargetMoments) -> tuple[RowSource, Units]:
         """Rows with targets in the likelihood's units; those of a small table by its rows in an order of their own."""
+        likelihood = self._likelihood()
         if not self._merges(source):
             units = likelihood.units(moments, lambda: source.sample(self._policy.middle_rows)[1:])
             return self._rows(schema, source, units.standardised), units
-        rows = self._rows(schema, source)
-        _, y, weights = rows.everything()
+        X, y, weights = self._rows(schema, source).everything()
         units = likelihood.units(moments_of(y, weights), lambda: (y, weights))
-        return rows.with_targets(units.standardised(y)), units  # type: ignore[union-attr]
+        return MemoryRows(X, units.standardised(y), weights, seed_of(self.random_state)), units
 
     # in parts
 
@@ -134,27 +131,29 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         """How columns are coded, and how many harmonics they have."""
         source, moments = MemorySource(table, y, weights, seed_of(self.random_state)), TargetMoments()
         schema = self._learn(source, moments.add)
-        rows, units = self._standardised(schema, source, moments, self._likelihood())
+        rows, units = self._standardised(schema, source, moments)
         options = self._options(schema.names)
         start = choose_terms(rows, self._design(schema), options)
         if method_of(self.method).gamma:
             start = start.saying("no inducing points: fitting in parts keeps no rows for them")
-        return Parts(schema, start.terms, start.report, units.shift, units.scale, options.seed, self._policy)
+        # kernels that a look at one part found are no place to start from with all, but those of a user are
+        noise = None if start.known else start.noise
+        sampler = Sampler(self._policy.centre_rows, options.seed)
+        return Parts(schema, start.terms, start.report, noise, units, sampler)
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""
-        statistics, shift, scale = parts.standardised()
-        options, progress = self._options(parts.schema.names), self._progress()
+        (statistics, units), progress = parts.standardised(), self._progress()
         fit = fit_collapsed(
             parts.terms,
             statistics,
-            max_iter=options.max_iter,
+            noise=parts.noise,
+            max_iter=self._options(parts.schema.names).max_iter,
             progress=lambda n, bound: progress(Step("fitting", n, None, "iterations", bound)),
-            tell=lambda note: tell(note.in_units(shift, scale)),
+            tell=lambda note: tell(note.in_units(units.shift, units.scale)),
         )
-        named = Named(fit, parts.report)
-        output = self._output(named, parts.sample, parts.sample_weights, Units(shift, scale), None)
-        return self._made(parts.schema, "collapsed", parts.n_rows, (output,), Numbers(), "y")
+        output = self._output(Named(fit, parts.report), parts.sample, parts.sample_weights, units, None)
+        return self._made(parts.schema, statistics.n_rows, (output,), Numbers(), "y")
 
     # asking
 
@@ -166,11 +165,6 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
             return predictive.units.shift + predictive.units.scale * model.mean(table)
         mean, std = predictive.moments(model.latent(table))
         return (mean, std) if return_std else mean
-
-    def predict_latent(self, X: Any) -> tuple[Any, Any]:
-        """Mean and standard deviation of f: of y without its noise; with likelihood='poisson' of the log-rate."""
-        model, table = self._seen(X)
-        return model.outputs[0].predictive.in_units(model.latent(table))
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> Any:
         """Lower and upper end of the central interval that holds y with this probability, (N, 2)."""
@@ -187,8 +181,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
     def predict_cdf(self, X: Any, y: Any) -> Any:
         """P(Y ≤ y) at every row: the probability integral transform, uniform if the model is right."""
         model, table = self._seen(X)
-        table, y = self._with_targets(table, y)
-        return model.outputs[0].predictive.cdf(y, model.latent(table))
+        return model.outputs[0].predictive.cdf(self._targets_of(table, y), model.latent(table))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
         """Draws of y at the rows of X, (N, n_samples), joint in f.

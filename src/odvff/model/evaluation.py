@@ -33,7 +33,7 @@ from odvff.model.quality import (
 )
 from odvff.model.task import CLASSIFICATION, REGRESSION
 from odvff.tables import Table
-from odvff.tables.targets import plain
+from odvff.tables.table import plain
 
 DRAWS = 200
 BLOCK_ROWS = 4096

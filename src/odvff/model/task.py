@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from odvff.errors import InputError
-from odvff.tables.targets import numbers_of, plain
+from odvff.tables.table import plain
+from odvff.tables.targets import numbers_of
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
 

@@ -13,15 +13,14 @@ code −1: the effect has its prior.
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from odvff.design import LevelsPart, NumericPart
-from odvff.errors import FileError, InputError
-from odvff.support.words import mapping, read, text
-from odvff.tables.table import NUMBER, Table
+from odvff.errors import InputError
+from odvff.tables.table import NUMBER, Table, key_of, sort_of
 
 FAR = 1e12
 TRUTH = {"0": False, "1": True, "false": False, "true": True}
@@ -50,7 +49,7 @@ class Numeric:
     @property
     def width(self) -> int:
         """Coded columns."""
-        return 2 if self.missing else 1
+        return 1 + self.missing
 
     @property
     def origin(self) -> float:
@@ -63,11 +62,6 @@ class Numeric:
         return self.high - self.low if self.scaled else 1.0
 
     @property
-    def _far(self) -> float:
-        """Where a coded value is that is infinitely far away."""
-        return FAR if self.scaled else self.low + FAR * (self.high - self.low)
-
-    @property
     def constant(self) -> bool:
         """Were all values in training the same, as far as float64 can tell? Then the box is wider than their range."""
         return self.low < self.least and self.most < self.high
@@ -76,13 +70,10 @@ class Numeric:
     def missing_name(self) -> str:
         return f"{self.name} is missing"
 
-    def numeric_parts(self, place: int) -> tuple[NumericPart, ...]:
-        """What a design knows of its numbers, which are coded at this place."""
-        return (NumericPart(place, self.name, (0.0, 1.0)),)
-
-    def level_parts(self, place: int) -> tuple[LevelsPart, ...]:
-        """The effect of whether a value is there, if there is one."""
-        return (LevelsPart(place + 1, self.missing_name, 2),) if self.missing else ()
+    def parts(self, place: int) -> tuple[NumericPart | LevelsPart, ...]:
+        """What a design knows of it, coded from this place on: numbers, and whether one is there if some are not."""
+        there = (LevelsPart(place + 1, self.missing_name, 2),) if self.missing else ()
+        return (NumericPart(place, self.name, (0.0, 1.0)), *there)
 
     def coded(self, table: Table, i: int) -> Any:
         """The i-th column of a table, coded."""
@@ -102,10 +93,11 @@ class Numeric:
         coded = np.empty((len(values), self.width))
         np.subtract(values, self.origin, out=coded[:, 0])
         coded[:, 0] /= self.size
-        if gone.any():
-            coded[gone, 0] = (self.middle - self.origin) / self.size if self.missing else self._far
         if self.missing:
-            coded[:, 1] = np.where(gone, 0.0, 1.0)
+            coded[gone, 0] = (self.middle - self.origin) / self.size
+            coded[:, 1] = ~gone
+        else:
+            coded[gone, 0] = FAR if self.scaled else self.low + FAR * (self.high - self.low)
         return coded
 
     def grid(self, n_points: int) -> Any:
@@ -125,55 +117,43 @@ class Category:
     missing = False  # it is a level
 
     def __post_init__(self) -> None:
-        if (
-            len(self.counts) != len(self.levels)
-            or len(set(map(key_of, self.levels))) != len(self.levels)
-            or not self.levels
-        ):
+        if not len(self.counts) == len(self.levels) == len(set(map(key_of, self.levels))) > 0:
             raise ValueError("levels and counts disagree")
 
-    def numeric_parts(self, place: int) -> tuple[NumericPart, ...]:
-        return ()
-
-    def level_parts(self, place: int) -> tuple[LevelsPart, ...]:
+    def parts(self, place: int) -> tuple[LevelsPart, ...]:
         return (LevelsPart(place, self.name, len(self.levels)),)
 
     def coded(self, table: Table, i: int) -> Any:
         """The codes of the i-th column of a table, (N, 1)."""
-        return self._encode(*self._labels(table, i))
+        _, codes, places = self._codes(table, i)
+        return codes[places].reshape(-1, 1)
 
     def refuse_new(self, table: Table, i: int) -> None:
         """Rows that are learned from later must hold no level that this column has not."""
-        labels, places = self._labels(table, i)
-        new = np.flatnonzero(self._encode(labels, places)[:, 0] < 0)
-        if len(new):
-            label = labels[places[new[0]]]
+        labels, codes, places = self._codes(table, i)
+        if (new := codes[places] < 0).any():
+            label = labels[places[np.argmax(new)]]
             shown = "a missing label" if label is None else repr(label)
             raise InputError(
                 f"column {self.name!r} has {shown} in a later part, which the first part had not; the first part "
                 "decides the levels: let it hold all of them."
             )
 
-    def _encode(self, labels: list[Any], places: Any) -> Any:
-        """Codes of rows whose labels stand at these places."""
-        codes = {key_of(level): float(i) for i, level in enumerate(self.levels)}
-        return np.array([codes.get(key_of(label), -1.0) for label in labels], dtype=np.float64)[places].reshape(-1, 1)
-
-    def _labels(self, table: Table, i: int) -> tuple[list[Any], Any]:
-        """Labels of the sorts that the levels have, and for each row the place of its own."""
+    def _codes(self, table: Table, i: int) -> tuple[list[Any], Any, Any]:
+        """Labels of the sorts that the levels have, their codes, and for each row the place of its own."""
         labels, places = table.factorised(i)
         held = [level for level in self.levels if level is not None]
-        if not held:
-            return labels, places
-        known = {_sort(level) for level in held}
-        labels = [label if label is None or _sort(label) in known else _cast(label, known) for label in labels]
-        wrong = next((label for label in labels if label is not None and _sort(label) not in known), None)
-        if wrong is not None:
-            raise InputError(
-                f"column {self.name!r} held labels such as {held[0]!r} in training, and now {wrong!r}, of another "
-                "type; give it the same type."
-            )
-        return labels, places
+        known = {"NoneType", *map(sort_of, held)}
+        if held:
+            labels = [label if sort_of(label) in known else _cast(label, known) for label in labels]
+            wrong = next((label for label in labels if sort_of(label) not in known), None)
+            if wrong is not None:
+                raise InputError(
+                    f"column {self.name!r} held labels such as {held[0]!r} in training, and now {wrong!r}, of another "
+                    "type; give it the same type."
+                )
+        codes = {key_of(level): float(i) for i, level in enumerate(self.levels)}
+        return labels, np.array([codes.get(key_of(label), -1.0) for label in labels], dtype=np.float64), places
 
 
 Column = Numeric | Category
@@ -190,15 +170,6 @@ def numbers(table: Table, i: int) -> Any:
     raise InputError(f"column {table.names[i]!r} held numbers in training, and now {found!r}; give it the same type.")
 
 
-def key_of(label: Any) -> tuple[str, Any]:
-    """Labels that Python takes for equal (True and 1) stay apart."""
-    return ("bool" if isinstance(label, bool) else "", label)
-
-
-def _sort(label: Any) -> str:
-    return "number" if isinstance(label, int | float) and not isinstance(label, bool) else type(label).__name__
-
-
 def _cast(label: Any, known: set[str]) -> Any:
     """A label as one of the known sorts, where nothing is lost: files of one table store the same in several ways."""
     if "number" in known and isinstance(label, bool):
@@ -211,19 +182,3 @@ def _cast(label: Any, known: set[str]) -> Any:
     if "str" in known and not isinstance(label, bool):
         return str(label)
     return label
-
-
-def to_words(column: Column) -> dict[str, Any]:
-    """Plain values, for a file."""
-    return {"kind": type(column).__name__.lower(), **asdict(column)}
-
-
-def from_words(words: Any) -> Column:
-    """The inverse of `to_words`, with every value checked."""
-    try:
-        entries = dict(mapping(words))
-        kind = {"numeric": Numeric, "category": Category}[text(entries.pop("kind"))]
-        column: Column = read(kind, entries)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise FileError(f"a column in the file is damaged: {error!r}.") from error
-    return column

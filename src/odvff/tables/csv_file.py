@@ -48,6 +48,11 @@ class Reading:
     text: frozenset[str] = frozenset()  # columns of CSV that are read as they stand
     numbers: frozenset[str] = frozenset()  # columns of CSV that are numbers, with leading zeros or without
 
+    @property
+    def known(self) -> frozenset[str]:
+        """Columns that are not looked at to find out what they hold."""
+        return self.exclude | self.text | self.numbers
+
     def __post_init__(self) -> None:
         delimiter = "\t" if self.delimiter == "\\t" else self.delimiter
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
@@ -61,22 +66,20 @@ class CsvFile:
     def __init__(self, path: str, shown: str, zipped: bool, reading: Reading, delimiter: str | None):
         self.path, self.shown = path, shown
         self._zipped, self._reading, self._ragged = zipped, reading, ""
-        with self._explained():
-            start = self._start()
+        opened: Any = gzip.open if zipped else open
+        with self._explained(), opened(path, "rb") as file:
+            start = file.read(HEADER_BYTES)
             self._encoding = _encoding_of(start, reading.encoding)
             self._delimiter = reading.delimiter or delimiter or _delimiter_of(start.decode(self._encoding, "replace"))
-        self._all_names: list[str] = []
+        self.schema = pa.schema([])  # until it is known
         with self._explained(), self._opened(None, {}) as reader:
             guessed = reader.schema
-        self._all_names = guessed.names
-        types = [self._type(name, t) for name, t in zip(guessed.names, guessed.types, strict=True)]
-        self.schema = pa.schema(list(zip(guessed.names, types, strict=True)))
+        self.schema = pa.schema([(f.name, self._type(f.name, f.type)) for f in guessed])
         self.slips: dict[str, str] = {}  # columns of text that are nearly all numbers, and one that is none
         self.as_text: set[str] = set()  # columns that look like numbers, and are none
         with self._explained():
             self._look_at_first_rows(guessed)
             self._look_at_labels()
-        self.read_as_text(self.as_text)
 
     def read_as_text(self, columns: set[str]) -> None:
         """Read these as text, if they are not yet."""
@@ -86,9 +89,8 @@ class CsvFile:
 
     def _look_at_first_rows(self, guessed: pa.Schema) -> None:
         """Numbers have no leading zeros, and text is not nearly all numbers."""
-        known = self._reading.exclude | self._reading.text | self._reading.numbers
-        texts = {f.name for f in guessed if pa.types.is_string(f.type)} - known - self._reading.labels
-        whole = {f.name for f in guessed if pa.types.is_integer(f.type)} - known
+        texts = {f.name for f in guessed if pa.types.is_string(f.type)} - self._reading.known - self._reading.labels
+        whole = {f.name for f in guessed if pa.types.is_integer(f.type)} - self._reading.known
         for values in islice(self._values(texts | whole), 1):
             zeros = {name for name, some in values.items() if pc.any(_are(LEADING_ZEROS, some)).as_py()}
             self.as_text |= zeros & whole
@@ -97,17 +99,14 @@ class CsvFile:
 
     def _look_at_labels(self) -> None:
         """Labels are numbers (or true and false) if all of them are, as far as the file goes."""
-        known = self._reading.exclude | self._reading.text | self._reading.numbers | self.as_text
         patterns = {pa.float64(): PLAIN_NUMBER, pa.bool_(): TRUE_OR_FALSE, pa.null(): PLAIN_NUMBER}
-        labels = {f.name: f.type for f in self.schema if f.name in self._reading.labels - known}
-        self.as_text |= {name for name, t in labels.items() if t not in patterns}
-        pure = {name for name, t in labels.items() if t in patterns}
-        for values in self._values(pure):
-            mixed = {name for name in pure if not pc.all(_are(patterns[labels[name]], values[name])).as_py()}
-            self.as_text |= mixed
-            pure -= mixed
+        labels = self._reading.labels - self._reading.known - self.as_text
+        pure = {f.name: patterns[f.type] for f in self.schema if f.name in labels and f.type in patterns}
+        for values in self._values(set(pure)):
+            pure = {name: held for name, held in pure.items() if pc.all(_are(held, values[name])).as_py()}
             if not pure:
                 break
+        self.as_text |= {name for name in self.schema.names if name in labels and name not in pure}
 
     def _values(self, columns: set[str]) -> Iterator[dict[str, pa.Array]]:
         """Different values of these columns as text, without missing ones, block by block."""
@@ -159,31 +158,27 @@ class CsvFile:
                 raise InputError(
                     f"there is no encoding {self._reading.encoding!r}; utf-8 and latin-1 are usual."
                 ) from error
-            found = CONVERSION.search(str(error))
             if isinstance(error, UnicodeError) or "UTF8" in str(error):
                 raise InputError(f"{self.shown} is no text in {self._encoding}; {ENCODE}.") from error
-            if found and int(found["column"]) < len(self._all_names):
-                name = self._all_names[int(found["column"])]
-                where = f" in row {int(found['row']) - 1:,}" if found["row"] else ""  # pyarrow counts the header
-                value = repr(found["value"][:40])
-                if name in self._reading.numbers:
-                    raise InputError(
-                        f"{self.shown}: column {name!r} must hold numbers, and has {value}{where}; mend it, or leave "
-                        "it empty if it is missing."
-                    ) from error
-                held = {"double": "numbers", "bool": "true and false"}.get(
-                    found["type"], f"values of type {found['type']}"
-                )
-                raise InputError(
-                    f"{self.shown}: column {name!r} begins with {held} and then has {value}{where}; "
-                    "name it as categorical to take its values as labels, exclude it, or mend the file."
-                ) from error
+            found = CONVERSION.search(str(error))
+            if found and int(found["column"]) < len(self.schema.names):
+                raise self._misfit(self.schema.names[int(found["column"])], found) from error
             raise
 
-    def _start(self) -> bytes:
-        opened: Any = gzip.open if self._zipped else open
-        with opened(self.path, "rb") as file:
-            return bytes(file.read(HEADER_BYTES))
+    def _misfit(self, name: str, found: re.Match[str]) -> InputError:
+        """What is wrong with a value of this column, and what to do."""
+        where = f" in row {int(found['row']) - 1:,}" if found["row"] else ""  # pyarrow counts the header
+        value = f"{found['value'][:40]!r}{where}"
+        if name in self._reading.numbers:
+            return InputError(
+                f"{self.shown}: column {name!r} must hold numbers, and has {value}; mend it, or leave it empty if it "
+                "is missing."
+            )
+        held = {"double": "numbers", "bool": "true and false"}.get(found["type"], f"values of type {found['type']}")
+        return InputError(
+            f"{self.shown}: column {name!r} begins with {held} and then has {value}; name it as categorical to take "
+            "its values as labels, exclude it, or mend the file."
+        )
 
 
 def _encoding_of(start: bytes, said: str) -> str:

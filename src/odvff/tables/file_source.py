@@ -7,6 +7,7 @@ one before is worked on.
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY, dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -27,6 +28,7 @@ END = object()
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
+@dataclass(eq=False, repr=False)
 class FileSource:
     """The rows of files with a target.
 
@@ -43,41 +45,39 @@ class FileSource:
         make a column of categories (`text_levels`).
     """
 
-    def __init__(
-        self,
-        files: TableFiles,
-        target: str,
-        *,
-        labels: bool = False,
-        features: list[str] | None = None,
-        weights: str | None = None,
-        holdout: float = 0.0,
-        strict: bool = False,
-        seed: int = 0,
-        policy: Policy = DEFAULT,
-    ):
-        self.target, self._files, self._labels, self._strict, self._seed = target, files, labels, strict, seed
-        check_columns([target, *(features or ()), *([weights] if weights else ())], files.names)
+    files: TableFiles
+    target: str
+    _: KW_ONLY
+    labels: bool = False
+    features: Any = None  # a list of names
+    weights: str | None = None
+    holdout: float = 0.0
+    strict: bool = False
+    seed: int = 0
+    policy: Policy = DEFAULT
+    dropped: int = field(default=0, init=False)  # rows without a target, after the first pass
+    n_held: int = field(default=0, init=False)
+    _n_rows: int | None = field(default=None, init=False)
+    _sample: tuple[pa.Table, Any] | None = field(default=None, init=False)  # rows, and the keys they were drawn by
+
+    def __post_init__(self) -> None:
+        files, target, weights, given = self.files, self.target, self.weights, self.features or ()
+        check_columns([target, *given, *([weights] if weights else ())], files.names)
         if target == weights:
             raise InputError(f"the column {target!r} is both the target and the weights; name two different ones.")
-        if target in (features or ()):
+        if target in given:
             raise InputError(f"the target {target!r} is one of the columns to predict from; name another target.")
-        if not 0 <= holdout < 1:
-            raise InputError(f"holdout is a share of the rows, from 0 up to 1, got {holdout!r}; 0.1 is usual.")
-        self._holdout, self._weights = holdout, weights
-        # a column without a name is a row index that a program wrote
-        self.features = [n for n in files.names if n not in (target, weights, "")] if features is None else features
+        if not 0 <= self.holdout < 1:
+            raise InputError(f"holdout is a share of the rows, from 0 up to 1, got {self.holdout!r}; 0.1 is usual.")
+        if self.features is None:  # a column without a name is a row index that a program wrote
+            self.features = [n for n in files.names if n not in (target, weights, "")]
         if not self.features:
             raise InputError(f"there is no column besides {target!r} to learn from.")
         check_target(target, files.schema.field(target).type)
         for name in self.features:
             check_usable(name, files.schema.field(name).type)
         files.refuse_slips(self.features)
-        self._sample_rows, self.text_levels = policy.sample_rows, policy.text_levels
-        self.dropped = 0  # rows without a target, after the first pass
-        self.n_held = 0
-        self._n_rows: int | None = None
-        self._sample: tuple[pa.Table, Any] | None = None  # rows, and the keys they were drawn by
+        self.text_levels = self.policy.text_levels
 
     @property
     def n_rows(self) -> int:
@@ -91,56 +91,60 @@ class FileSource:
     def expected_rows(self) -> int | None:
         if self._n_rows is not None:
             return self._n_rows
-        expected = self._files.expected_rows
-        return None if expected is None else round(expected * (1 - self._holdout))
+        expected = self.files.expected_rows
+        return None if expected is None else round(expected * (1 - self.holdout))
 
     def chunks(self, start: int = 0) -> Iterator[Rows]:
-        first_time = self._n_rows is None
-        sampler, sample, done = Sampler(self._sample_rows, self._seed), None, 0
-        for i, table in enumerate(ahead(self._cut(held=False, count=first_time))):
-            if first_time:
-                new, kept = sampler.add(table.num_rows)
-                rows = table.take(new)
-                sample = (rows if sample is None else pa.concat_tables([sample, rows])).take(kept).combine_chunks()
-            if i >= start:
-                yield self._labelled(table, done)
-            done += table.num_rows
-        if first_time:
-            self._n_rows = done
-            self._sample = None if sample is None else (sample, sampler.keys)
+        tables = ahead(self._cut())
+        return self._each_labelled(self._first_time(tables) if self._n_rows is None else tables, start)
+
+    def _first_time(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """The same tables; on the way their rows are counted, and a sample is drawn."""
+        sampler, sample, n_rows = Sampler(self.policy.sample_rows, self.seed), None, 0
+        for table in tables:
+            new, kept = sampler.add(table.num_rows)
+            rows = table.take(new)
+            sample = (rows if sample is None else pa.concat_tables([sample, rows])).take(kept).combine_chunks()
+            n_rows += table.num_rows
+            yield table
+        self._n_rows, self._sample = n_rows, None if sample is None else (sample, sampler.keys)
 
     def held_out(self) -> Iterator[Rows]:
         """The rows that were kept apart, in chunks."""
+        return self._each_labelled(ahead(self._cut(held=True)))
+
+    def _each_labelled(self, tables: Iterator[pa.Table], start: int = 0) -> Iterator[Rows]:
         done = 0
-        for table in ahead(self._cut(held=True, count=False)):
-            yield self._labelled(table, done)
+        for i, table in enumerate(tables):
+            if i >= start:
+                yield self._labelled(table, done)
             done += table.num_rows
 
     def sample(self, n_rows: int) -> Rows:
         if n_rows >= self.n_rows:
             return self.everything()
         assert self._sample is not None
-        if n_rows > self._sample_rows:
+        if n_rows > self.policy.sample_rows:
             raise InputError(
-                f"this source keeps {self._sample_rows:,} rows for samples, and one of {n_rows:,} was asked for; make "
-                f"it with policy=Policy(sample_rows={n_rows})."
+                f"this source keeps {self.policy.sample_rows:,} rows for samples, and one of {n_rows:,} was asked for; "
+                f"make it with policy=Policy(sample_rows={n_rows})."
             )
         rows, keys = self._sample  # the smallest keys of all, in order
-        return self._labelled(rows.take(smallest_keys(keys, n_rows)), 0)
+        return self._labelled(rows.take(smallest_keys(keys, n_rows)))
 
     def everything(self) -> Rows:
-        tables = list(self._cut(held=False, count=False))
+        tables = list(self._cut())
         if not tables:
             raise InputError("there are no rows to fit to.")
-        return self._labelled(pa.concat_tables(tables), 0)
+        return self._labelled(pa.concat_tables(tables))
 
     # rows, step by step: batches of the files, those that count, chunks of one size
 
-    def _cut(self, *, held: bool, count: bool) -> Iterator[pa.Table]:
+    def _cut(self, *, held: bool = False) -> Iterator[pa.Table]:
         """Kept (or held-out) rows in chunks of one size."""
         waiting: list[pa.Table] = []
         n = 0
-        for part in self._kept(held=held, count=count):
+        for part in self._kept(held=held):
             waiting.append(part)
             n += part.num_rows
             while n >= CHUNK_ROWS:
@@ -150,11 +154,12 @@ class FileSource:
         if n:
             yield pa.concat_tables(waiting)
 
-    def _kept(self, *, held: bool, count: bool) -> Iterator[pa.Table]:
-        columns = list(dict.fromkeys([*self.features, self.target, *([self._weights] if self._weights else [])]))
+    def _kept(self, *, held: bool) -> Iterator[pa.Table]:
+        columns = list(dict.fromkeys([*self.features, self.target, *([self.weights] if self.weights else [])]))
+        count = self._n_rows is None and not held
         if count:
             self.dropped = self.n_held = 0
-        for batch, place in self._files.placed(columns):
+        for batch, place in self.files.placed(columns):
             good = self._has_target(batch, place, look=count)
             apart = good & self._is_held(batch)
             if count:
@@ -168,11 +173,11 @@ class FileSource:
     def _has_target(self, batch: pa.RecordBatch, place: Place, *, look: bool) -> Any:
         """Which rows have a target and a positive weight."""
         column = batch.column(self.target)
-        if self._labels and not pa.types.is_floating(column.type):
+        if self.labels and not pa.types.is_floating(column.type):
             good = column.is_valid().to_numpy(zero_copy_only=False)
         else:
             good = np.isfinite(_numbers(column, self.target, TARGET_REMEDY))
-        if self._strict and not good.all():
+        if self.strict and not good.all():
             i = int(np.argmin(good))
             raise InputError(
                 f"the target {self.target!r} is {column[i].as_py()} in {place.row(i)}; mend it, or do without "
@@ -180,28 +185,26 @@ class FileSource:
             )
         if look:
             refuse_infinite(batch, self.features, place)
-        if self._weights is None:
+        if self.weights is None:
             return good
-        w = _numbers(batch.column(self._weights), self._weights, "weights must be numbers")
+        w = _numbers(batch.column(self.weights), self.weights, "weights must be numbers")
         if (bad := ~(w >= 0) | np.isinf(w)).any():
             i = int(np.argmax(bad))
-            raise InputError(
-                f"the weight {self._weights!r} is {w[i]} in {place.row(i)}; weights count rows, from 0 up."
-            )
+            raise InputError(f"the weight {self.weights!r} is {w[i]} in {place.row(i)}; weights count rows, from 0 up.")
         return good & (w > 0)
 
     def _is_held(self, batch: pa.RecordBatch) -> Any:
-        if self._holdout == 0:
+        if self.holdout == 0:
             return np.zeros(batch.num_rows, dtype=bool)
         hashes = row_hashes(batch.select([*self.features, self.target]))
-        return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self._holdout
+        return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.holdout
 
-    def _labelled(self, table: pa.Table, first_row: int) -> Rows:
+    def _labelled(self, table: pa.Table, first_row: int = 0) -> Rows:
         table = table.unify_dictionaries()
         frame = FrameTable(nw.from_native(table.select(self.features), eager_only=True), first_row)
-        weights = None if self._weights is None else _numbers(table.column(self._weights), self._weights, "")
+        weights = None if self.weights is None else _numbers(table.column(self.weights), self.weights, "")
         weights = None if weights is None or (weights == 1).all() else weights
-        if not self._labels:
+        if not self.labels:
             return frame, _numbers(table.column(self.target), self.target, TARGET_REMEDY), weights
         target = FrameTable(nw.from_native(table.select([self.target]), eager_only=True))
         (*different, _), places = target.factorised(0)  # the last is None, which no row has
@@ -255,9 +258,8 @@ def _numbers(column: Any, name: str, remedy: str) -> Any:
     """A column as float64, NaN where a value is missing."""
     if not (is_number(column.type) or pa.types.is_boolean(column.type)):
         raise InputError(f"column {name!r} holds {column.type}, which is no number; {remedy}.")
-    values = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2⁵³ are rounded
-    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    return values.to_numpy(zero_copy_only=False)
+    # whole numbers beyond 2⁵³ are rounded
+    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
 def ahead(items: Iterator[Any]) -> Iterator[Any]:

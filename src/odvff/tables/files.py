@@ -1,21 +1,23 @@
 """Tables in files of any size: CSV, TSV, Parquet, Arrow, gzip of these, folders and globs of many, standard input.
 
-Files are read with pyarrow a batch at a time, in order, and only the columns that are asked for. Whatever is wrong with
-one is an error that names it.
+Files are read with pyarrow a batch at a time, in order, and only the columns that are asked for. What can be read but
+once is kept in a temporary file that no kill leaves behind. Whatever is wrong with a file is an error that names it.
 """
 
 import contextlib
 import glob
 import gzip
 import os
+import re
 import stat
 import sys
+import tempfile
 import weakref
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,32 +26,25 @@ import pyarrow.parquet as parquet
 
 from odvff.errors import FileError, InputError
 from odvff.tables.csv_file import CsvFile, Reading
-from odvff.tables.spool import spooled, why
 
-FORMATS = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+SUFFIXES = {
+    "csv": (".csv", ".txt", ".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
 }
+FORMATS = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes}
 MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
 DELIMITERS = {".tsv": "\t", ".tab": "\t"}
 STANDARD_INPUT = "-"
 STANDARD_INPUTS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BATCH_ROWS = 2**16
+AnyPath = str | os.PathLike[str]
 
 
 class TableFiles:
     """Files with the same columns, as one table."""
 
-    def __init__(
-        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], reading: Reading | None = None
-    ):
+    def __init__(self, paths: AnyPath | Iterable[AnyPath], reading: Reading | None = None):
         names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         self._reading = reading or Reading()
         self._digests: dict[str, str] = {}  # of what can be read but once, by name
@@ -78,10 +73,8 @@ class TableFiles:
     def _mark(self, shown: str) -> list[Any]:
         if shown in self._digests:
             return [self._digests[shown]]
-        try:
+        with _told(FileError(f"{shown} cannot be read")):
             found = os.stat(shown)
-        except OSError as error:
-            raise FileError(f"{shown} cannot be read: {why(error)}.") from error
         return [found.st_size, found.st_mtime_ns]
 
     def refuse_slips(self, columns: list[str]) -> None:
@@ -113,24 +106,20 @@ class TableFiles:
 
     def _opened(self, path: str) -> "_File":
         shown = "standard input" if path == STANDARD_INPUT else path
-        try:
+        with _told(FileError(f"{shown} cannot be read")):
             if path == STANDARD_INPUT:
                 path, self._digests[shown] = self._kept(sys.stdin.buffer)
             elif not os.path.isfile(path):
-                _refuse_device(path)
+                # devices have no end, but for the one that is standard input
+                if stat.S_ISCHR(os.stat(path).st_mode) and path not in STANDARD_INPUTS:
+                    raise InputError(f"{path} is a device, which holds no table; give a file, or - for standard input.")
                 with open(path, "rb") as stream:
                     path, self._digests[shown] = self._kept(stream)
             with open(path, "rb") as file:
                 start = file.read(4)
-        except FileError:
-            raise
-        except OSError as error:
-            raise FileError(f"{shown} cannot be read: {why(error)}.") from error
         if not start:
             raise InputError(f"{shown} is empty.")
-        zipped = start[:2] == b"\x1f\x8b"
-        suffixes = [s.lower() for s in Path(shown).suffixes if s.lower() != ".gz"]
-        suffix = suffixes[-1] if suffixes else ""
+        zipped, suffix = start[:2] == b"\x1f\x8b", _suffix(Path(shown))
         with _reading_of(shown):
             if zipped and FORMATS.get(suffix, "csv") != "csv":  # these are read from their end
                 with gzip.open(path) as unzipped:
@@ -148,9 +137,17 @@ class TableFiles:
 
     def _kept(self, stream: Any) -> tuple[str, str]:
         """The path of a temporary file with the content of a stream, there as long as this object, and its SHA-256."""
-        spool, path, digest = spooled(stream)
+        digest, failure = sha256(), FileError(f"what comes in cannot be kept in {tempfile.gettempdir()}")
+        with _told(failure):
+            spool, path = _temporary()
         weakref.finalize(self, spool.close)
-        return path, digest
+        while block := stream.read(2**20):
+            digest.update(block)
+            with _told(failure):
+                spool.write(block)
+        with _told(failure):
+            spool.flush()
+        return path, digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -165,10 +162,15 @@ class Place:
         return f"row {self.before + i + 1:,}" + (f" of {self.file}" if self.file else "")
 
 
-def _refuse_device(path: str) -> None:
-    """Devices have no end, but for the one that is standard input."""
-    if stat.S_ISCHR(os.stat(path).st_mode) and path not in STANDARD_INPUTS:
-        raise InputError(f"{path} is a device, which holds no table; give a file, or - for standard input.")
+def _temporary() -> tuple[Any, str]:
+    """A temporary file and its path. Where files can be opened without a name it has none: no kill leaves it behind."""
+    unnamed = tempfile.TemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115 (closed with its owner)
+    path = f"/proc/self/fd/{unnamed.fileno()}"  # /dev/fd of other systems shares its position among all readers
+    if os.path.exists(path):
+        return unnamed, path
+    unnamed.close()
+    named = tempfile.NamedTemporaryFile(prefix="odvff-", suffix=".spool")  # noqa: SIM115
+    return named, named.name
 
 
 class _ParquetFile:
@@ -205,16 +207,28 @@ _File = CsvFile | _ParquetFile | _ArrowFile
 
 
 @contextlib.contextmanager
-def _reading_of(shown: str) -> Iterator[None]:
-    """Errors of pyarrow as one of ours, which names the file."""
+def _told(failure: FileError, errors: Any = OSError) -> Iterator[None]:
+    """Errors of the system as this one of ours, and in one line why."""
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error) as error:
-        if isinstance(error, FileError):
-            raise
-        if "Empty CSV" in str(error):
+    except FileError:
+        raise
+    except errors as error:
+        why = str(getattr(error, "strerror", None) or str(error).split("\n")[0])
+        raise FileError(*failure.args, f": {why.rstrip('. ')}.") from error
+
+
+@contextlib.contextmanager
+def _reading_of(shown: str) -> Iterator[None]:
+    """Errors of pyarrow as one of ours, which names the file."""
+    damage = (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error)
+    with _told(FileError(f"{shown} cannot be read, it may be damaged or cut off"), damage):
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" not in str(error):
+                raise
             raise InputError(f"{shown} is empty.") from error
-        raise FileError(f"{shown} cannot be read, it may be damaged or cut off: {why(error)}.") from error
 
 
 def _expanded(paths: list[Any]) -> list[str]:
@@ -251,51 +265,67 @@ def _expanded(paths: list[Any]) -> list[str]:
 
 def _is_table(path: Path) -> bool:
     """Is this a file with a table, and none that is hidden or that a program keeps notes in?"""
-    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
-    return bool(suffixes) and suffixes[-1] in FORMATS and not any(part[0] in "._" for part in path.parts)
+    return _suffix(path) in FORMATS and not any(part[0] in "._" for part in path.parts)
+
+
+def _suffix(path: Path) -> str:
+    """The last one, but for that of gzip."""
+    return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
 
 
 def check_columns(wanted: Iterable[str], names: list[str]) -> None:
-    """Are there all of these columns?"""
+    """Are there all of these columns? If not, which one may be meant?"""
     there = set(names)
     for name in wanted:
         if name not in there:
-            check_column(name, names)
-
-
-def check_column(name: str, names: list[str]) -> None:
-    """Is there such a column? If not, which one may be meant?"""
-    if name not in names:
-        near = get_close_matches(name, names, 1, 0.5) or [n for n in names if n.lower() == name.lower()]
-        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}."
-        raise InputError(f"there is no column {name!r}; {meant}")
+            near = get_close_matches(name, names, 1, 0.5) or [n for n in names if n.lower() == name.lower()]
+            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}."
+            raise InputError(f"there is no column {name!r}; {meant}")
 
 
 def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
     """The columns that all files have, but for those excluded; an error if they differ in names or kinds."""
-    first = files[0]
-    for file in files:
-        counts = Counter(name for name in file.schema.names if name not in exclude)
-        twice = next((name for name, n in counts.items() if n > 1), None)
-        if twice is not None:
-            raise InputError(f"{file.shown} has two columns called {twice!r}; rename one of them.")
-    types = {f.name: _plain_type(f.type) for f in first.schema if f.name not in exclude}
-    for file in files[1:]:
-        names = dict.fromkeys(name for name in file.schema.names if name not in exclude)
-        apart = [(f"lacks {n!r}", n) for n in types if n not in names] + [
-            (f"has {n!r} besides", n) for n in names if n not in types
-        ]
+    first, types = files[0], _types(files[0], exclude)
+    for file, others in [(file, _types(file, exclude)) for file in files[1:]]:
+        apart = [f"lacks {n!r}" for n in types if n not in others]
+        apart += [f"has {n!r} besides" for n in others if n not in types]
         if apart:
             raise InputError(
-                f"the files have different columns: {file.shown} {apart[0][0]}, unlike {first.shown}; make them "
-                "alike, or exclude the column."
+                f"the files have different columns: {file.shown} {apart[0]}, unlike {first.shown}; make them alike, "
+                "or exclude the column."
             )
-        for name in types:
-            types[name] = _common_type(
-                name, types[name], _plain_type(file.schema.field(name).type), first.shown, file.shown
-            )
+        for name, one, other in [(name, types[name], others[name]) for name in types]:
+            common = _common_type(one, other)
+            if common is None:
+                raise InputError(
+                    f"the files have different types: column {name!r} is {one} in {first.shown} and {other} in "
+                    f"{file.shown}; make them alike, or exclude the column."
+                )
+            types[name] = common
     # nothing at all may be followed by numbers
     return pa.schema([(name, pa.float64() if pa.types.is_null(t) else t) for name, t in types.items()])
+
+
+def _types(file: _File, exclude: frozenset[str]) -> dict[str, pa.DataType]:
+    """What every column is read as: views of text have few functions in pyarrow, and text has all."""
+    types: dict[str, pa.DataType] = {}
+    for name, t in zip(file.schema.names, file.schema.types, strict=True):
+        if name in types:
+            raise InputError(f"{file.shown} has two columns called {name!r}; rename one of them.")
+        if name not in exclude:
+            types[name] = pa.string() if pa.types.is_string_view(t) else t
+    return types
+
+
+def _common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """What holds the values of both, if anything does."""
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    if is_number(one) and is_number(other):
+        return pa.float64()
+    return pa.string() if is_text(one) and is_text(other) else None
 
 
 def is_number(t: pa.DataType) -> bool:
@@ -305,7 +335,7 @@ def is_number(t: pa.DataType) -> bool:
 
 def check_usable(name: str, t: pa.DataType) -> None:
     """Is this a type of single values, which can be numbers or labels?"""
-    if pa.types.is_nested(t) or _is_binary(t):
+    if pa.types.is_nested(t) or re.match("(large_|fixed_size_)?binary", str(t)):
         raise InputError(
             f"column {name!r} holds {t}, which is neither numbers nor labels; exclude it, or spread it over columns of "
             "their own."
@@ -324,28 +354,3 @@ def check_target(name: str, t: pa.DataType) -> None:
 
 def is_text(t: pa.DataType) -> bool:
     return bool(pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_dictionary(t))
-
-
-def _is_binary(t: pa.DataType) -> bool:
-    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
-    return any(is_one(t) for is_one in kinds)
-
-
-def _plain_type(t: pa.DataType) -> pa.DataType:
-    """The type that a column is read as: views of text have few functions in pyarrow, and text has all."""
-    return pa.string() if pa.types.is_string_view(t) else t
-
-
-def _common_type(name: str, first: pa.DataType, other: pa.DataType, a: str, b: str) -> pa.DataType:
-    if first == other:
-        return first
-    if pa.types.is_null(first) or pa.types.is_null(other):
-        return other if pa.types.is_null(first) else first
-    if is_number(first) and is_number(other):
-        return pa.float64()
-    if is_text(first) and is_text(other):
-        return pa.string()
-    raise InputError(
-        f"the files have different types: column {name!r} is {first} in {a} and {other} in {b}; make them alike, or "
-        "exclude the column."
-    )

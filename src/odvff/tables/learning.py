@@ -9,10 +9,10 @@ import numpy as np
 from odvff.errors import Argument, InputError
 from odvff.policy import DEFAULT, Policy
 from odvff.rows import Sampler
-from odvff.tables.columns import Category, Numeric, key_of, numbers
+from odvff.tables.columns import Category, Numeric, numbers
 from odvff.tables.schema import Schema, check_names, listed_columns, place_of
 from odvff.tables.source import TableSource
-from odvff.tables.table import LABEL, NUMBER, Table
+from odvff.tables.table import LABEL, NUMBER, Table, key_of
 
 QUANTILES = (0.005, 0.5, 0.995)
 BINS = 40

@@ -1,19 +1,21 @@
 """The schema of a table: what each column is, how its rows become numbers, and which column a name means."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from odvff.design import Design, LevelsPart
+from odvff.design import Design, LevelsPart, NumericPart
 from odvff.errors import Argument, FileError, InputError, Spelling
-from odvff.tables.columns import Column, Numeric, from_words, to_words
-from odvff.tables.table import Table
+from odvff.support.words import read, text
+from odvff.tables.columns import Category, Column, Numeric
+from odvff.tables.table import Table, plain
 from odvff.terms import Term
 
 INTERCEPT = "intercept"
+KINDS = {"numeric": Numeric, "category": Category}
 
 
 @dataclass(frozen=True)
@@ -55,23 +57,23 @@ class Schema:
 
     def design(self, structure: str) -> Design:
         """The terms that these columns call for."""
-        numeric = [part for c in self.columns for part in c.numeric_parts(self.places()[c.name])]
-        design = Design(tuple(numeric), self._levels(self.columns), structure)
+        parts = self._parts(self.columns)
+        numeric = tuple(part for part in parts if isinstance(part, NumericPart))
+        design = Design(numeric, tuple(part for part in parts if isinstance(part, LevelsPart)), structure)
         self._check_effect_names(design)
         return design
 
     def design_of(self, terms: tuple[Term, ...]) -> Design:
         """These terms over coded columns, with what is missing in the columns that they read, and the intercept."""
         read = {column for term in terms for column in term.columns or ()}
-        levels = self._levels(c for c in self.columns if c.missing and self.places()[c.name] in read)
-        return Design((), levels, own=terms)
+        parts = self._parts(c for c in self.columns if c.missing and self.places()[c.name] in read)
+        return Design((), tuple(part for part in parts if isinstance(part, LevelsPart)), own=terms)
 
-    def _levels(self, columns: Iterable[Column]) -> tuple[LevelsPart, ...]:
-        """What categories call for, columns of numbers with missing values, and the intercept."""
+    def _parts(self, columns: Iterable[Column]) -> list[NumericPart | LevelsPart]:
+        """What these columns call for, and the intercept."""
         places = self.places()
-        parts = [part for column in columns for part in column.level_parts(places[column.name])]
-        intercept = [LevelsPart(self.width - 1, self._intercept_name, 1)] if self.intercept else []
-        return (*parts, *intercept)
+        parts = [part for column in columns for part in column.parts(places[column.name])]
+        return [*parts, LevelsPart(self.width - 1, self._intercept_name, 1)] if self.intercept else parts
 
     def places(self) -> dict[str, int]:
         """The first coded column of every column."""
@@ -100,14 +102,21 @@ class Schema:
 
     def to_words(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        return {"columns": [to_words(column) for column in self.columns], "intercept": self.intercept}
+        columns = [{"kind": type(column).__name__.lower(), **asdict(column)} for column in self.columns]
+        return {"columns": columns, "intercept": self.intercept}
 
     @classmethod
     def from_words(cls, words: Any) -> "Schema":
-        """The inverse of `to_words`, checked."""
+        """The inverse of `to_words`, with every value checked."""
         if not isinstance(words, dict) or not isinstance(words.get("columns"), list) or not words["columns"]:
             raise FileError("the file has no list of columns.")
-        columns = tuple(from_words(column) for column in words["columns"])
+        try:
+            columns = tuple(
+                read(KINDS[text(column["kind"])], {name: column[name] for name in column if name != "kind"})
+                for column in words["columns"]
+            )
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise FileError(f"a column in the file is damaged: {error!r}.") from error
         if len({column.name for column in columns}) != len(columns):
             raise FileError("two columns in the file have one name.")
         return cls(columns, words.get("intercept") is True)
@@ -160,18 +169,12 @@ def listed_columns(categorical: Any) -> Iterable[Any]:
 
 def place_of(column: Any, names: tuple[str, ...], argument: str) -> int:
     """The position of a column that an argument gives by its name or number."""
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    if isinstance(column, int | np.integer) and not isinstance(column, bool):
-        return _numbered(int(column), names, argument)
-    shown = column.item() if isinstance(column, np.generic) else column
-    raise InputError(Argument(argument), f" names {shown!r}, which is no column; there are {', '.join(names[:20])}.")
-
-
-def _numbered(column: int, names: tuple[str, ...], argument: str) -> int:
-    """The position of a column that is meant by a number: its name, or its position."""
-    places = {names.index(str(column))} if str(column) in names else set()
-    places |= {column} if 0 <= column < len(names) else set()
+    column = plain(column)
+    numbered = isinstance(column, int) and not isinstance(column, bool)
+    named = (numbered or isinstance(column, str)) and str(column) in names
+    places = {names.index(str(column))} if named else set()
+    if numbered and 0 <= column < len(names):
+        places.add(column)
     if len(places) == 1:
         return places.pop()
     if places:
@@ -180,8 +183,10 @@ def _numbered(column: int, names: tuple[str, ...], argument: str) -> int:
             f" names {column}, which is the name of one column and the position of another, "
             f"{names[column]!r}; give names as text: '{column}' or {names[column]!r}.",
         )
-    raise InputError(
-        Argument(argument),
-        f" names {column}, which is neither the name nor the position of a column; there are "
-        f"{', '.join(map(repr, names[:20]))}, counted from 0.",
-    )
+    if numbered:
+        raise InputError(
+            Argument(argument),
+            f" names {column}, which is neither the name nor the position of a column; there are "
+            f"{', '.join(map(repr, names[:20]))}, counted from 0.",
+        )
+    raise InputError(Argument(argument), f" names {column!r}, which is no column; there are {', '.join(names[:20])}.")

@@ -24,12 +24,10 @@ class TableSource(RowSource, Protocol):
     @property
     def expected_rows(self) -> int | None:
         """About how many there will be, to tell people how long it takes; None if nobody knows."""
-        ...
 
     @property
     def text_levels(self) -> int:
         """Up to how many different texts make a column of categories; 0 if text is no category."""
-        ...
 
 
 class MemorySource(InMemory):

@@ -14,24 +14,21 @@ NUMBER, LABEL, TEXT = "number", "label", "text"
 DATES = (
     "which are no numbers; turn it into some, such as days since the first one, month or hour of the day, or drop it"
 )
+REMEDIES: dict[Any, str] = {bytes: "decode them to text", (list, tuple, dict): "spread them over columns of their own"}
+CONVERT = "convert them to numbers or a categorical type"
 
 
 class Table(Protocol):
     """Rows and named columns, each of one kind: numbers, labels (categories and booleans) or text."""
 
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def n_rows(self) -> int: ...
+    names: tuple[str, ...]
+    n_rows: int
 
     def kind(self, column: int) -> str:
         """NUMBER, LABEL or TEXT; an error that says what to do if it is something else."""
-        ...
 
     def numbers(self, column: int) -> Any:
         """The column as float64, NaN where a value is missing."""
-        ...
 
     def labels(self, column: int) -> list[Any]:
         """The column as plain labels (text, whole numbers, booleans), None where one is missing."""
@@ -40,7 +37,6 @@ class Table(Protocol):
 
     def factorised(self, column: int) -> tuple[list[Any], Any]:
         """The same as different labels, and for each row the place of its own among them."""
-        ...
 
     def order(self, column: int) -> list[Any]:
         """The labels in the order that the table itself gives them, if it does."""
@@ -48,42 +44,31 @@ class Table(Protocol):
 
     def take(self, rows: Any) -> "Table":
         """The rows of a slice, or at these positions."""
-        ...
 
 
 def as_table(X: Any) -> Table:
     """A table of something that is one: a data frame, or a two-dimensional array of numbers."""
-    if nw.dependencies.is_into_dataframe(X):
-        try:
-            table = FrameTable(nw.from_native(X, eager_only=True))
-        except nw.exceptions.DuplicateError as error:
-            raise InputError(f"two columns of the table have one name; rename one of them ({error}).") from error
-        _check_different(X, table.names)
-        return table
-    if _is_lazy(X):
+    if not is_frame(X):
+        return ArrayTable(np.asarray(X))
+    try:
+        frame = nw.from_native(X)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"two columns of the table have one name; rename one of them ({error}).") from error
+    if isinstance(frame, nw.LazyFrame):
         raise InputError(
             f"X is a lazy table ({type(X).__name__}), and its rows are needed; call `.collect()` first, or what your "
             "library has in its place."
         )
-    return ArrayTable(np.asarray(X))
+    firsts = {str(name): name for name in reversed(frame.columns)}
+    for name in frame.columns:  # what is no text may be the same when it becomes text
+        if (one := firsts[str(name)]) != name:
+            raise InputError(f"the columns {one!r} and {name!r} have one name, '{name}', as text; rename one of them.")
+    return FrameTable(frame)
 
 
 def is_frame(X: Any) -> bool:
     """Is this a data frame, of any make, lazy ones too?"""
-    return bool(nw.dependencies.is_into_dataframe(X)) or _is_lazy(X)
-
-
-def _is_lazy(X: Any) -> bool:
-    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
-
-
-def _check_different(X: Any, names: tuple[str, ...]) -> None:
-    """Names that are not text may be the same when they become text."""
-    if len(set(names)) == len(names):
-        return
-    first = next(name for name in names if names.count(name) > 1)
-    one, other, *_ = (name for name in X.columns if str(name) == first)
-    raise InputError(f"the columns {one!r} and {other!r} have one name, {first!r}, as text; rename one of them.")
+    return bool(nw.dependencies.is_into_dataframe(X)) or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
 
 
 class ArrayTable(Table):
@@ -91,14 +76,7 @@ class ArrayTable(Table):
 
     def __init__(self, X: Any, first_row: int = 0):
         self._X, self._first_row = X, first_row
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(f"x{i}" for i in range(self._X.shape[1]))
-
-    @property
-    def n_rows(self) -> int:
-        return len(self._X)
+        self.names, self.n_rows = tuple(f"x{i}" for i in range(X.shape[1])), len(X)
 
     def kind(self, column: int) -> str:
         return NUMBER
@@ -109,7 +87,7 @@ class ArrayTable(Table):
 
     def factorised(self, column: int) -> tuple[list[Any], Any]:
         different, codes = np.unique(self._X[:, column], return_inverse=True)
-        return [_plain(v, self.names[column]) for v in different.tolist()], codes.ravel()
+        return [_level(v, self.names[column]) for v in different.tolist()], codes.ravel()
 
     def take(self, rows: Any) -> "ArrayTable":
         return ArrayTable(self._X[rows], _first(rows, self._first_row))
@@ -119,47 +97,36 @@ class FrameTable(Table):
     """A data frame of any make that narwhals knows."""
 
     def __init__(self, frame: nw.DataFrame[Any], first_row: int = 0):
-        names = [str(name) for name in frame.columns]
-        self._frame, self._names, self._first_row = frame, tuple(names), first_row
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self._names
-
-    @property
-    def n_rows(self) -> int:
-        return len(self._frame)
+        self._frame, self._first_row = frame, first_row
+        self.names, self.n_rows = tuple(str(name) for name in frame.columns), len(frame)
 
     @property
     def native(self) -> Any:
         """The data frame, as it was made."""
         return self._frame.to_native()
 
-    def _series(self, column: int) -> nw.Series[Any]:
-        return self._frame[:, column]
-
     def kind(self, column: int) -> str:
-        series = self._series(column)
+        series = self._frame[:, column]
         dtype, native = series.dtype, getattr(series.to_native(), "dtype", series.dtype)
         if dtype.is_numeric():
             return NUMBER
         if (dtype == nw.Unknown or str(native) == "object") and series.is_null().all():
             return NUMBER  # nothing at all, of no type
-        if dtype in (nw.Categorical, nw.Boolean) or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
+        if dtype in (nw.Categorical, nw.Enum, nw.Boolean):
             return LABEL
         if dtype == nw.String:
             return TEXT
         if dtype == nw.Object:
-            return _kind_of_objects(series, self._names[column])
+            return _kind_of_objects(series, self.names[column])
         if dtype.is_temporal():
-            raise InputError(f"column {self._names[column]!r} holds dates or times ({native}), {DATES}.")
+            raise InputError(f"column {self.names[column]!r} holds dates or times ({native}), {DATES}.")
         raise InputError(
-            f"column {self._names[column]!r} has the type {native}, which is neither a number nor a category; "
+            f"column {self.names[column]!r} has the type {native}, which is neither a number nor a category; "
             "convert it, or drop it."
         )
 
     def numbers(self, column: int) -> Any:
-        series, name = self._series(column), self._names[column]
+        series, name = self._frame[:, column], self.names[column]
         try:
             if series.dtype == nw.Object:
                 gone = series.is_null().to_list()
@@ -172,25 +139,25 @@ class FrameTable(Table):
         return _finite_or_missing(values, name, self._first_row)
 
     def factorised(self, column: int) -> tuple[list[Any], Any]:
-        series, name = self._series(column), self._names[column]
+        series, name = self._frame[:, column], self.names[column]
         if series.dtype == nw.Object:  # may hold anything, which Arrow does not
-            return _factorised_one_by_one(series, name)
+            missing, found = series.is_null().to_list(), dict[Any, int]()
+            labels = (None if gone else _level(v, name) for v, gone in zip(series.to_list(), missing, strict=True))
+            places = [found.setdefault(key_of(label), len(found)) for label in labels]
+            return [label for _, label in found], np.array(places, dtype=np.intp)
         encoded = series.to_arrow()
         encoded = encoded if hasattr(encoded, "dictionary") else encoded.dictionary_encode()
-        different = [_plain(v, name) for v in encoded.dictionary.to_pylist()]
+        different = [_level(v, name) for v in encoded.dictionary.to_pylist()]
         codes = encoded.indices.fill_null(len(different)).to_numpy(zero_copy_only=False).astype(np.intp)
         return [*different, None], codes
 
     def order(self, column: int) -> list[Any]:
-        series = self._series(column)
-        if series.dtype == nw.Categorical or series.dtype == nw.Enum:
-            return [_plain(v, self._names[column]) for v in series.cat.get_categories().to_list()]
-        return []
+        series = self._frame[:, column]
+        categories = series.cat.get_categories() if series.dtype in (nw.Categorical, nw.Enum) else ()
+        return [_level(v, self.names[column]) for v in categories]
 
     def take(self, rows: Any) -> "FrameTable":
-        if isinstance(rows, slice):
-            return FrameTable(self._frame[rows], _first(rows, self._first_row))
-        return FrameTable(self._frame[np.asarray(rows), :])
+        return FrameTable(self._frame[rows, :], _first(rows, self._first_row))
 
 
 def _first(rows: Any, first_row: int) -> int:
@@ -200,10 +167,10 @@ def _first(rows: Any, first_row: int) -> int:
 
 def _kind_of_objects(series: nw.Series[Any], name: str) -> str:
     """What a column of Python objects holds, if it is something to learn from."""
-    values = series.drop_nulls().to_list()
-    if all(isinstance(v, bool | np.bool_) for v in values):
+    values = [plain(v) for v in series.drop_nulls().to_list()]
+    if all(isinstance(v, bool) for v in values):
         return LABEL
-    if all(isinstance(v, Real | Decimal) and not isinstance(v, bool | np.bool_) for v in values):
+    if all(isinstance(v, Real | Decimal) and not isinstance(v, bool) for v in values):
         return NUMBER
     if all(isinstance(v, str) for v in values):
         return TEXT
@@ -218,11 +185,7 @@ def _kind_of_objects(series: nw.Series[Any], name: str) -> str:
             Argument("categorical", [name]),
             " to take them as levels.",
         )
-    remedy = "convert them to numbers or a categorical type"
-    if isinstance(first, bytes):
-        remedy = "decode them to text"
-    elif isinstance(first, list | tuple | dict):
-        remedy = "spread them over columns of their own"
+    remedy = next((words for kinds, words in REMEDIES.items() if isinstance(first, kinds)), CONVERT)
     raise InputError(
         f"column {name!r} holds {type(first).__name__} objects such as {_shown(first)}, which are neither numbers nor "
         f"labels; {remedy}, or drop the column."
@@ -231,17 +194,22 @@ def _kind_of_objects(series: nw.Series[Any], name: str) -> str:
 
 def _shown(value: Any) -> str:
     """A value in a message, cut off if it is long."""
-    value = value.item() if isinstance(value, np.generic) else value
     return repr(value) if len(repr(value)) <= 40 else repr(value)[:40] + "…"
 
 
-def _factorised_one_by_one(series: nw.Series[Any], name: str) -> tuple[list[Any], Any]:
-    places: dict[Any, int] = {}
-    missing = series.is_null().to_list()
-    labels = (None if gone else _plain(v, name) for v, gone in zip(series.to_list(), missing, strict=True))
-    # what Python takes for equal (True and 1) stays apart
-    codes = [places.setdefault((type(label) is bool, label), len(places)) for label in labels]
-    return [label for _, label in places], np.array(codes, dtype=np.intp)
+def key_of(label: Any) -> tuple[str, Any]:
+    """Labels that Python takes for equal (True and 1) stay apart."""
+    return ("bool" if isinstance(label, bool) else "", label)
+
+
+def sort_of(label: Any) -> str:
+    """Labels of one sort can be put in order: "number", or the name of the type."""
+    return "number" if isinstance(label, int | float) and not isinstance(label, bool) else type(label).__name__
+
+
+def plain(value: Any) -> Any:
+    """A value as Python's own, which prints as people write it and goes into files."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _finite_or_missing(values: Any, name: str, first_row: int) -> Any:
@@ -256,10 +224,9 @@ def _finite_or_missing(values: Any, name: str, first_row: int) -> Any:
     return values
 
 
-def _plain(value: Any, name: str) -> Any:
+def _level(value: Any, name: str) -> Any:
     """A label that a file can hold: text, a boolean, or a number; None for NaN."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = plain(value)
     if isinstance(value, float | Decimal):
         value = float(value)
         return None if value != value else (int(value) if value.is_integer() else value)
