@@ -17,8 +17,7 @@ from odvff.design import STRUCTURES
 from odvff.errors import FileError, OdvffError
 from odvff.likelihoods import LIKELIHOODS, Likelihood, Units
 from odvff.methods import INFERENCE
-from odvff.model.file_terms import TermReader, term_words
-from odvff.model.known import UnknownClassError, named
+from odvff.model.file_terms import TermReader, UnknownClassError, named, term_words
 from odvff.model.model import Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.quality import Evaluation
@@ -142,6 +141,12 @@ def _model(arrays: dict[str, Any], header: dict[str, Any], known: tuple[type, ..
     task = _task(header, [output.label for output in outputs])
     if any(o.predictive.likelihood.for_labels != (task.classes is not None) for o in outputs):
         raise FileError("its likelihood is not one of this estimator's.")
+    evaluation = None if header["evaluation"] is None else Evaluation.from_words(header["evaluation"])
+    if evaluation is not None and evaluation.task != task.name:
+        raise FileError("its evaluation is not one of this estimator.")
+    for name, value in header["parameters"].items():
+        if not _is_plain(value):
+            raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
     return Model(
         schema,
         structure,
@@ -153,8 +158,8 @@ def _model(arrays: dict[str, Any], header: dict[str, Any], known: tuple[type, ..
         text(header["target"]),
         header["named_columns"] is True,
         text(header["estimator"]),
-        _asked(header["parameters"]),
-        _evaluation(header["evaluation"], task),
+        header["parameters"],
+        evaluation,
     )
 
 
@@ -170,22 +175,6 @@ def _task(header: dict[str, Any], of_outputs: list[Any]) -> Task:
     if [(type(label), label) for label in of_outputs] != [(type(c), c) for c in told]:
         raise FileError("its classes and outputs do not go together.")
     return Labels(classes)
-
-
-def _asked(parameters: dict[str, Any]) -> dict[str, Any]:
-    for name, value in parameters.items():
-        if not all(is_scalar(v) for v in _flat(value)):
-            raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
-    return parameters
-
-
-def _evaluation(words: Any, task: Task) -> Evaluation | None:
-    if words is None:
-        return None
-    evaluation = Evaluation.from_words(words)
-    if evaluation.task != task.name:
-        raise FileError("its evaluation is not one of this estimator.")
-    return evaluation
 
 
 def _classes(labels: list[Any], kind: str) -> Any:
@@ -262,6 +251,7 @@ def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Ce
     return Centre(of_features, of_gamma, variances)
 
 
-def _flat(value: Any, depth: int = 2) -> list[Any]:
-    """A value, those of a list, or those of a list of lists."""
-    return [v for one in value for v in _flat(one, depth - 1)] if depth and isinstance(value, list) else [value]
+def _is_plain(value: Any, depth: int = 2) -> bool:
+    """Is it a value, a list of values, or a list of such lists?"""
+    inner = depth and isinstance(value, list)
+    return all(_is_plain(v, depth - 1) for v in value) if inner else is_scalar(value)
