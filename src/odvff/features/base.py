@@ -46,6 +46,7 @@ class Features(ABC):
     is_fixed: ClassVar[bool] = False
     is_pair: ClassVar[bool] = False  # products of those of two columns, whose joint effect is told apart from theirs
     locations: Any = None  # of points that training may move; None if there are none
+    n_levels: Any = None  # of a column of codes 0, 1, …; None if its values are numbers
 
     @property
     @abstractmethod
