@@ -10,6 +10,7 @@ how the rows were cut into chunks.
 **CRPS** is a closed form for Gaussian noise; for Student's t and counts it is unbiased, from 200 draws of y a row.
 """
 
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -184,17 +185,18 @@ class _Classes:
         self._counts += np.bincount(codes, minlength=k)
         self._log_loss -= float(np.log(np.clip(p[rows, codes], eps, 1.0)).sum())
         self._brier += float(((p - hit) ** 2).sum())
-        place = _bin(p, RELIABILITY_BINS)
-        for total, one in zip(self._confidence, (p[rows, best], best == codes), strict=True):
-            np.add.at(total, place[rows, best], one)
-        for total, each in zip(self._reliability, (p, hit, 1), strict=True):
-            np.add.at(total, (np.arange(k), place), each)
+        place, classes = _bin(p, RELIABILITY_BINS), np.arange(k)
+        for total, weights in zip(self._confidence, (p[rows, best], best == codes), strict=True):
+            total += _sums_at((place[rows, best],), total.shape, weights)
+        for total, weights in zip(self._reliability, (p, hit, None), strict=True):
+            total += _sums_at((classes, place), total.shape, weights)
         if self._confusion.size:
-            np.add.at(self._confusion, (codes, best), 1)
+            self._confusion += _sums_at((codes, best), self._confusion.shape)
         # in log-odds, where probabilities of rare classes are as far apart as those of common ones
         odds = np.clip(special.logit(p[:, self._curves]), -MOST_ODDS, MOST_ODDS)
         at = _bin((odds + MOST_ODDS) / (2 * MOST_ODDS), ODDS_BINS)
-        np.add.at(self._odds, (hit[:, self._curves].astype(np.intp), np.arange(len(self._curves)), at), 1)
+        sides = hit[:, self._curves].astype(np.intp)
+        self._odds += _sums_at((sides, classes[: len(self._curves)], at), self._odds.shape)
 
     def result(self) -> Evaluation:
         n, k = self.n, len(self._labels)
@@ -244,6 +246,12 @@ def _bands(mean: Any, residual: Any) -> tuple[tuple[float, ...], ...]:
 
 def _bin(share: Any, n_bins: int) -> Any:
     return np.clip((share * n_bins).astype(np.int64), 0, n_bins - 1)
+
+
+def _sums_at(places: tuple[Any, ...], shape: tuple[int, ...], weights: Any = None) -> Any:
+    """How many rows (or how much weight) there are at each place of an array."""
+    flat = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()
+    return np.bincount(flat, None if weights is None else weights.ravel(), math.prod(shape)).reshape(shape)
 
 
 def _shares(probability: Any, hit: Any, rows: Any) -> tuple[tuple[float, float, int], ...]:

@@ -94,9 +94,8 @@ def expected_calibration_error(y: Any, probabilities: Any, classes: Any, n_bins:
     best = probabilities.argmax(axis=1)
     confidence, right = probabilities[np.arange(len(best)), best], best == codes
     place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
-    weights = np.bincount(place, minlength=n_bins)
     gaps = np.abs(np.bincount(place, confidence, n_bins) - np.bincount(place, right, n_bins))
-    return float(gaps.sum() / weights.sum())
+    return float(gaps.sum() / len(place))
 
 
 def roc_auc(y: Any, probabilities: Any, classes: Any) -> float:

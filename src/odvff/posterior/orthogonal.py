@@ -107,9 +107,7 @@ class Posterior:
     def mean(self, X: Array) -> Array:
         """E f(x), row by row; of terms of one column in a time that grows neither with |β| nor with |γ|."""
         X = matrix(X, "X")
-        if not self._is_fast(X):
-            return self._with_points(X, self.weights @ self.terms.Kuf(X))
-        return self._with_points(X, self._curves(X))
+        return self._with_points(X, self._curves(X) if self._is_fast(X) else self.weights @ self.terms.Kuf(X))
 
     def variance(self, X: Array) -> Array:
         """Var f(x), row by row."""
