@@ -106,9 +106,8 @@ def roc_auc(y: Any, probabilities: Any, classes: Any) -> float:
     if absent:
         label = np.asarray(classes).tolist()[absent[0]]
         raise InputError(f"y has no row of the class {label!r}, and the area under its ROC curve needs some.")
-    if n_classes == 2:
-        return float(sk.roc_auc_score(codes, probabilities[:, 1]))
-    return float(sk.roc_auc_score(codes, probabilities, multi_class="ovr", labels=range(n_classes)))
+    scores = probabilities[:, 1] if n_classes == 2 else probabilities
+    return float(sk.roc_auc_score(codes, scores, multi_class="ovr", labels=range(n_classes)))
 
 
 def _values(values: Any, name: str) -> Any:
