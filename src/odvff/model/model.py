@@ -37,9 +37,10 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Output:
-    """One predictive and how it was found: the only one, or that of a class against the rest."""
+    """One posterior and how y follows: the only one, or that of a class against the rest; and how it was found."""
 
     label: Any
+    posterior: Posterior  # of f, as a sum of effects
     predictive: Predictive
     centre: Centre
     bound: float
@@ -47,11 +48,6 @@ class Output:
     converged: bool
     message: str
     report: tuple[str, ...]
-
-    @property
-    def posterior(self) -> Posterior:
-        """Of the effects."""
-        return self.predictive.posterior
 
     @property
     def scale(self) -> float:

@@ -1,8 +1,8 @@
-"""What answers questions about y, made of parts:
+"""What answers questions about y:
 
     effects ──posterior──▶ f ──likelihood──▶ standardised y ──units──▶ y
 
-At coded rows the posterior gives the marginals of f; every question is asked of these.
+The posterior gives the marginals of f at coded rows; every question is asked of these.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.likelihoods import Likelihood, Units
-from odvff.posterior import Posterior
 
 
 class Marginals(NamedTuple):
@@ -28,9 +27,8 @@ class Marginals(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictive:
-    """The distribution of y at any row."""
+    """The distribution of y where the marginals of f are known."""
 
-    posterior: Posterior
     likelihood: Likelihood
     units: Units
 
