@@ -8,7 +8,7 @@ import odvff
 from odvff import ODVFFClassifier, ODVFFRegressor
 from odvff.errors import InputError
 from odvff.inference import FitWarning
-from odvff.posterior.effects import centred_effect, parts_of
+from odvff.posterior.effects import CentredEffects
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +119,9 @@ def test_bands_are_those_of_the_function_that_is_told(rows):
     pair = np.zeros(len(psi))
     pair[C.slices[3]] = features({0, 1}) - features({0}) - features({1}) + features(set())
     for p, functional in ((0, main), (3, pair)):
-        mean, variance = centred_effect(q, o.centre, p, at[None])
-        part = parts_of(q, 3)[p]
+        effects = CentredEffects(q, o.centre, 3)
+        mean, variance = effects.at(p, at[None])
+        part = effects.parts[p]
         left = part.variances(at[None])[0] - (psi[C.slices[p]] ** 2).sum()
         assert mean[0] == pytest.approx(q.whitened_weights @ functional, rel=1e-9)
         assert variance[0] == pytest.approx(functional @ S @ functional + left, rel=1e-7)

@@ -27,6 +27,7 @@ from odvff.kernels import Kernel, covariance
 from odvff.kernels.reading import kernel_words
 from odvff.model.evaluation import Evaluator
 from odvff.model.file_terms import TermReader
+from odvff.posterior.effects import CentredEffects, centre_of
 from odvff.report import render
 from odvff.support.arrays import namespace
 from tests.features.test_foreign import Legendre
@@ -235,3 +236,103 @@ def test_what_cannot_be_is_named():
         ODVFFRegressor(method="svgp", terms=own()).fit(X, y)
     with pytest.raises(InputError, match="names its columns, dose, and these rows have no names"):
         odvff.Posterior(own()[:1]).mean(np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("order", [("dose", "kind"), ("kind", "dose")])
+def test_a_number_and_a_category_together_have_a_grid_of_values_and_labels(tmp_path, order):
+    X, y = table()
+    scales = {"dose": Matern(1.5, 20.0), "kind": Matern(0.5, 1.0)}
+    points = np.array([[dose, kind] for dose in (-20.0, 5.0, 30.0, 55.0, 80.0) for kind in (0.0, 1.0)])
+    kernel = Separable(tuple(scales[name] for name in order))
+    term = Term(kernel, InducingPoints(points[:, [("dose", "kind").index(name) for name in order]]), order)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ODVFFRegressor(terms=[term, own()[1]], max_iter=10).fit(X, y)
+    name = " × ".join(order)
+    effect = model.effects()[name]
+    assert effect.kind == "mixed"
+    assert effect.mean.shape == effect.std.shape == (100,)
+    assert set(effect.values[:, order.index("kind")]) == {"a", "b"}
+    assert effect.values[:, order.index("dose")].min() == X.dose.min()
+    rows = pd.DataFrame(effect.values, columns=list(order)).astype({"dose": float}).assign(age=50.0)
+    at_rows = model.effects(rows[list(X.columns)])[name]
+    assert np.allclose(at_rows.mean, effect.mean)
+    assert np.array_equal(at_rows.values, effect.values)
+    with pytest.raises(InputError, match="depends on 2 columns at once and has no picture"):
+        model.plot_effects(name)
+    assert model.plot_effects() is not None
+    evaluator = Evaluator(model.model_)
+    evaluator.add(X, y)
+    assert "depends on 2 columns at once" in render(model.model_, evaluator.result())
+    model.save(tmp_path / "m")
+    again = odvff.load(tmp_path / "m").effects()[name]
+    assert np.array_equal(again.mean, effect.mean)
+
+
+def test_levels_of_a_column_of_numbers_have_a_grid_of_their_codes():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"rooms": rng.integers(0, 4, 200), "x": rng.uniform(0, 1, 200)})
+    y = np.array([0.0, 2.0, 1.0, -1.0])[X.rooms] + X.x + 0.1 * rng.standard_normal(200)
+    terms = [Term(odvff.Categorical(), odvff.Levels(4), "rooms"), Term(Matern(), Fourier(3, (0.0, 1.0)), "x")]
+    model = ODVFFRegressor(terms=terms).fit(X, y)
+    effect = model.effects()["rooms"]
+    assert effect.values.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert effect.mean.argsort().tolist() == [3, 0, 2, 1]
+    assert np.allclose(model.effects(X)["rooms"].mean, effect.mean[X.rooms])
+    assert model.plot_effects() is not None
+    evaluator = Evaluator(model.model_)
+    evaluator.add(X, y)
+    assert "rooms" in render(model.model_, evaluator.result())
+
+
+@pytest.mark.parametrize("inference", ["collapsed", "stochastic"])
+def test_a_product_of_gpjax_may_read_the_columns_in_any_order(inference):
+    """Told apart from its columns, as the same pair in the order of its columns is."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 1, (150, 2)), columns=["x", "z"]).assign(z=lambda frame: 10 * frame.z)
+    y = np.sin(6 * X.x) * X.z / 5 + X.z / 10 + 0.1 * rng.standard_normal(150)
+    alone = [Term(Matern(1.5, 0.5), Fourier(3, (0.0, 1.0)), "x"), Term(Matern(1.5, 5.0), Fourier(2, (0.0, 10.0)), "z")]
+    x, z = Fourier(3, (0.0, 1.0)), Fourier(2, (0.0, 10.0))
+    turned = gpx.kernels.Matern32(lengthscale=5.0, active_dims=[1]) * gpx.kernels.Matern32(
+        lengthscale=0.5, active_dims=[0]
+    )
+    pairs = [
+        Term(Separable((Matern(1.5, 0.5), Matern(1.5, 5.0))), Kronecker((x, z)), ["x", "z"], "pair"),
+        Term(turned, Kronecker((z, x)), ["x", "z"], "pair"),
+    ]
+    found = []
+    for pair in pairs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = ODVFFRegressor(terms=[*alone, pair], inference=inference, n_inducing=0, max_iter=40).fit(X, y)
+        effects = model.effects(X)
+        assert np.allclose(model.intercept_ + sum(e.mean for e in effects.values()), model.predict(X))
+        assert abs(model.effects(X.assign(x=0.3))["pair"].mean.mean()) < 1e-9  # over z, at any x
+        assert abs(model.effects(X.assign(z=4.0))["pair"].mean.mean()) < 1e-9
+        assert model.effects()["pair"].kind == "surface"
+        found.append(effects["pair"].mean)
+    if inference == "collapsed":
+        assert np.allclose(*found, atol=0.02)
+
+
+def test_parts_of_a_turned_product_are_those_of_the_straight_one():
+    rng = np.random.default_rng(1)
+    X, x, z = np.column_stack([rng.uniform(0, 1, 40), rng.uniform(0, 10, 40)]), Fourier(3, (0, 1)), Fourier(2, (0, 10))
+    alone = [Term(Matern(1.5, 0.5), x, [0]), Term(Matern(1.5, 5.0), z, [1])]
+    turned = gpx.kernels.Matern32(lengthscale=5.0, active_dims=[1]) * gpx.kernels.Matern32(
+        lengthscale=0.5, active_dims=[0]
+    )
+    straight = Term(Separable((Matern(1.5, 0.5), Matern(1.5, 5.0))), Kronecker((x, z)), [0, 1], "pair")
+    n_x, n_z = x.suited(Matern()).size, z.suited(Matern()).size
+    n = n_x + n_z
+    m = rng.standard_normal(n + n_x * n_z)
+    m_turned = np.concatenate([m[:n], m[n:].reshape(n_x, n_z).T.ravel()])
+    gamma, a = X[:3], rng.standard_normal(3)
+    posteriors = [
+        odvff.Posterior([*alone, straight], m, gamma=gamma, a_gamma=a),
+        odvff.Posterior([*alone, Term(turned, Kronecker((z, x)), [0, 1], "pair")], m_turned, gamma=gamma, a_gamma=a),
+    ]
+    one, other = (CentredEffects(q, centre_of(q, X, None), 2) for q in posteriors)
+    assert np.isclose(one.level(), other.level())
+    for p in range(3):
+        assert np.allclose(one.at(p, X), other.at(p, X))

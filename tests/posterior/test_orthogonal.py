@@ -154,6 +154,11 @@ def test_the_families_of_cheng_and_boots_are_special_cases(method, seed):
     for ours, theirs in zip(hybrid.predict(X), orthogonal.predict(X), strict=True):
         assert np.allclose(ours, theirs, atol=1e-8)
     assert np.isclose(hybrid.kl(), orthogonal.kl())
+    psi_x, psi_g = (terms.Kuu().factor().solve(terms.Kuf(Z)) for Z in (X, gamma))
+    K_xg, K_g = (terms.covariance(Z, gamma) for Z in (X, gamma))
+    by_hand = gaussian.hybrid_posterior(psi_x, psi_g, terms.variances(X), K_xg, K_g, m, root, a)
+    for ours, theirs in zip((*hybrid.predict(X), hybrid.kl()), by_hand, strict=True):
+        assert np.allclose(ours, theirs, atol=1e-8)
 
     H = np.tril(rng.standard_normal((n, n))) / np.sqrt(terms.Kuu().diagonal())[:, None]
     decoupled = Decoupled(terms, gamma, a, H)

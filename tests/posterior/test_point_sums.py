@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.kernels.point_sums import MOST_LOOKS, LevelSum, MaternSum, Places
-from odvff.posterior.point_sum import PointSum
+from odvff.posterior.fast import PointSum
 
 places = st.lists(st.sampled_from([-2.0, 0.0, 0.1, 0.3, 0.30000001, 1.0, 7.5, 1e6]), min_size=1, max_size=12)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, InducingPoints, Kronecker, Levels, Matern, Posterior, Separable, Sum, Term
-from odvff.posterior import whitened
+from odvff.posterior import fast
 
 
 def some_terms(rng, n_fourier, completion, smoothness, F):
@@ -65,7 +65,7 @@ def test_many_rows_are_those_one_by_one(n_rows, monkeypatch):
     """Several blocks, the last one shorter, rows outside in some of them."""
     rng = np.random.default_rng(0)
     terms = Sum([Term(Matern(1.5, 0.3), Fourier(5, (0, 1)), [d]) for d in range(2)])
-    monkeypatch.setattr(whitened, "BLOCK_ENTRIES", 300 * terms.Kuu().size)
+    monkeypatch.setattr(fast, "BLOCK_ENTRIES", 300 * terms.Kuu().size)
     q = Posterior(terms, rng.normal(size=terms.Kuu().size), np.full(terms.Kuu().size, 0.5))
     X = rng.uniform(0, 1, (n_rows, 2))
     X[::371] += 0.7

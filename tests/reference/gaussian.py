@@ -31,6 +31,14 @@ def orthogonal_posterior(K_b, K_bx, K_xx, K_bg, K_xg, a_beta, S, a_gamma):
     return mean, cov
 
 
+def hybrid_posterior(psi_x, psi_g, K_x, K_xg, K_g, m, R, a):
+    """Mean, variance and KL of Cheng & Boots' hybrid: μ = Ψ_γ a + Ψ_β C⁻ᵀm with bases that overlap, S = R Rᵀ."""
+    mean = K_xg @ a + m @ psi_x
+    variance = K_x - (psi_x**2).sum(axis=0) + ((R.T @ psi_x) ** 2).sum(axis=0)
+    norm = a @ K_g @ a + 2 * m @ (psi_g @ a) + m @ m
+    return mean, variance, 0.5 * (np.sum(R**2) - np.linalg.slogdet(R @ R.T)[1] - len(m) + norm)
+
+
 def collapsed_bound(K_diag, K_b, K_bx, K_a, K_ax, y, noise):
     """log N(y | 0, ·) split between Q_α in the fit and Q_β in the determinant and the trace."""
     Q_b = K_bx.T @ np.linalg.solve(K_b, K_bx)

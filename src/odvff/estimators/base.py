@@ -168,7 +168,8 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         q = named.fit.posterior
         return Output(
             label,
-            Predictive(q, named.likelihood, units),
+            q,
+            Predictive(named.likelihood, units),
             centre_of(q, X, weights),
             float(named.fit.bound),
             tuple(float(v) for v in named.fit.history),

@@ -44,7 +44,7 @@ def _estimator(model: Model) -> Any:
     # one from outside has no name that an estimator knows
     own: dict[str, Any] = {} if type(likelihood) in LIKELIHOODS else {"likelihood": likelihood}
     if model.asked.get("terms") is not None:
-        fitted, n = model.outputs[0].predictive.posterior.terms.terms, model.asked["terms"]
+        fitted, n = model.outputs[0].posterior.terms.terms, model.asked["terms"]
         if not isinstance(n, int) or not 0 < n <= len(fitted):
             raise FileError(f"it has {str(n)[:40]!r} terms of its user's, and {len(fitted)} in all.")
         own["terms"] = named(model.schema, fitted[:n])

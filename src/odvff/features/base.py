@@ -44,6 +44,7 @@ class Features(ABC):
 
     is_fixed: ClassVar[bool] = False
     locations: Any = None  # of points that training may move; None if there are none
+    n_levels: Any = None  # of a column of codes 0, 1, …; None if its values are numbers
     factors: tuple[Any, ...] = ()  # of a product: the features of each column
 
     @property

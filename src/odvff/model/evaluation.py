@@ -10,6 +10,8 @@ how the rows were cut into chunks.
 **CRPS** is a closed form for Gaussian noise; for Student's t and counts it is unbiased, from 200 draws of y a row.
 """
 
+import math
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ from odvff.model.quality import (
     Reliability,
 )
 from odvff.model.task import CLASSIFICATION, REGRESSION
+from odvff.rows import row_slices, smallest_keys
 from odvff.tables import Table
 from odvff.tables.table import plain
 
@@ -40,7 +43,7 @@ BLOCK_ROWS = 4096
 STREAM = 0xE7A1  # random numbers of our own: people draw their data with small seeds too
 ODDS_BINS, MOST_ODDS = 10_000, 40.0
 MOST_AUC = 100
-COVERAGE = 0.95
+CENTRAL = (0.025, 0.975)  # of 95 %
 
 
 class Evaluator:
@@ -73,7 +76,7 @@ class _Numbers:
         self._model, self._predictive = model, model.outputs[0].predictive
         self.n = 0
         self._mean = self._spread = 0.0  # of y: its mean, and Σ(y − mean)²
-        self._sums = dict.fromkeys(("squared", "absolute", "log_density", "crps", "within", "width"), 0.0)
+        self._sums: dict[str, float] = defaultdict(float)
         self._levels, self._pit = np.zeros(len(LEVELS)), np.zeros(PIT_BINS)
         # generators give the same numbers however rows are cut into chunks, as long as they come in order
         self._keys, self._normals, self._draws = (np.random.default_rng([seed, STREAM]) for seed in range(3))
@@ -81,32 +84,33 @@ class _Numbers:
 
     def add(self, table: Table, y: Any) -> None:
         f = self._model.latent(table)
-        for start in range(0, len(y), BLOCK_ROWS):
-            s = slice(start, start + BLOCK_ROWS)
+        for s in row_slices(len(y), BLOCK_ROWS):
             self._add(y[s], f.at(s))
 
     def _add(self, y: Any, f: Marginals) -> None:
-        predictive, n, sums = self._predictive, len(y), self._sums
+        predictive, n = self._predictive, len(y)
         mean, std = predictive.moments(f)
         residual = y - mean
         # Chan's update of the spread, which loses no digit to a large mean
         gap, total = float(y.mean()) - self._mean, self.n + n
         self._spread += float(((y - y.mean()) ** 2).sum()) + gap**2 * self.n * n / total
         self._mean, self.n = self._mean + gap * n / total, total
-        sums["squared"] += float((residual**2).sum())
-        sums["absolute"] += float(np.abs(residual).sum())
-        sums["log_density"] += float(predictive.log_density(y, f).sum())
-        sums["crps"] += n * self._crps(y, f)
         above = np.clip(predictive.cdf(y, f), 0.0, 1.0)
         below = np.clip(predictive.cdf(y - 1, f), 0.0, 1.0) if predictive.likelihood.discrete else above
         self._calibrate(below, above)
-        low, high = (1 - COVERAGE) / 2, (1 + COVERAGE) / 2
-        sums["within"] += float(((above >= low) & (below <= high)).sum())
-        if predictive.likelihood.closed_form:
-            sums["width"] += float((std * (special.ndtri(high) - special.ndtri(low))).sum())
+        of_rows = {
+            "squared": residual**2,
+            "absolute": np.abs(residual),
+            "log_density": predictive.log_density(y, f),
+            "within": (above >= CENTRAL[0]) & (below <= CENTRAL[1]),
+            "std": std,
+        }
+        for name, values in of_rows.items():
+            self._sums[name] += float(values.sum())
+        self._sums["crps"] += n * self._crps(y, f)
         rows = np.stack([self._keys.random(n), *f, mean, residual / np.maximum(std, 1e-300)])
         sample = np.concatenate([self._sample, rows], axis=1)
-        self._sample = sample[:, np.argsort(sample[0], kind="stable")[:SHOWN_RESIDUALS]]
+        self._sample = sample[:, smallest_keys(sample[0], SHOWN_RESIDUALS)]
 
     def _crps(self, y: Any, f: Marginals) -> float:
         closed = self._predictive.crps(y, f)
@@ -117,43 +121,42 @@ class _Numbers:
 
     def _calibrate(self, below: Any, above: Any) -> None:
         """Counts within central intervals and in bins, of transforms spread evenly from `below` to `above`."""
-        if below is above:
-            self._levels += (np.abs(2 * above - 1)[:, None] <= np.asarray(LEVELS)).sum(axis=0)
-            self._pit += np.histogram(above, PIT_BINS, (0.0, 1.0))[0]
-            return
         levels = np.asarray(LEVELS)
-        self._levels += _mass(below, above, (1 + levels) / 2) - _mass(below, above, (1 - levels) / 2)
-        self._pit += np.diff(_mass(below, above, np.linspace(0.0, 1.0, PIT_BINS + 1)))
+        if below is above:
+            self._levels += (np.abs(2 * above - 1)[:, None] <= levels).sum(axis=0)
+            self._pit += np.histogram(above, PIT_BINS, (0.0, 1.0))[0]
+        else:
+            self._levels += _mass(below, above, (1 + levels) / 2) - _mass(below, above, (1 - levels) / 2)
+            self._pit += np.diff(_mass(below, above, np.linspace(0.0, 1.0, PIT_BINS + 1)))
 
     def result(self) -> Evaluation:
-        n, sums = self.n, self._sums
+        mean_of = {name: total / self.n for name, total in self._sums.items()}
         values = {
-            "rmse": np.sqrt(sums["squared"] / n),
-            "mae": sums["absolute"] / n,
-            "r2": 1 - sums["squared"] / self._spread if self._spread > 0 else np.nan,
-            "mean_log_density": sums["log_density"] / n,
-            "crps": sums["crps"] / n,
-            "coverage_95": sums["within"] / n,
-            "width_95": self._width(),
-            "rmse_of_the_mean": np.sqrt(self._spread / n),
+            "rmse": np.sqrt(mean_of["squared"]),
+            "mae": mean_of["absolute"],
+            "r2": 1 - self._sums["squared"] / self._spread if self._spread > 0 else np.nan,
+            "mean_log_density": mean_of["log_density"],
+            "crps": mean_of["crps"],
+            "coverage_95": mean_of["within"],
+            "width_95": self._width(mean_of["std"]),
+            "rmse_of_the_mean": np.sqrt(self._spread / self.n),
         }
         mean, residual = self._sample[3:, np.isfinite(self._sample[3:]).all(axis=0)]
         return Evaluation(
             REGRESSION,
-            n,
+            self.n,
             _defined(values),
-            tuple((level, _share(count / n)) for level, count in zip(LEVELS, self._levels, strict=True)),
-            tuple(_share(count / n) for count in self._pit),
-            tuple((float(m), float(r)) for m, r in zip(mean, residual, strict=True)),
+            tuple((level, _share(count / self.n)) for level, count in zip(LEVELS, self._levels, strict=True)),
+            tuple(_share(count / self.n) for count in self._pit),
+            tuple(zip(mean.tolist(), residual.tolist(), strict=True)),
             _bands(mean, residual),
         )
 
-    def _width(self) -> float:
+    def _width(self, std: float) -> float:
         """Of 95 % intervals; unless noise is Gaussian on the sample of rows, as their quantiles are by bisection."""
         if self._predictive.likelihood.closed_form:
-            return self._sums["width"] / self.n
-        q = [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]
-        return metrics.interval_width(self._predictive.quantiles(q, Marginals(*self._sample[1:3])))
+            return std * float(np.diff(special.ndtri(CENTRAL))[0])
+        return metrics.interval_width(self._predictive.quantiles(CENTRAL, Marginals(*self._sample[1:3])))
 
 
 class _Classes:
@@ -166,46 +169,43 @@ class _Classes:
         self.n = 0
         self._log_loss = self._brier = 0.0
         self._counts = np.zeros(k, dtype=np.int64)
-        self._right = 0
         self._confidence = np.zeros((2, RELIABILITY_BINS))  # of the chosen class: Σ probability, Σ right
-        self._reliability = np.zeros((k, 3, RELIABILITY_BINS))  # Σ probability, Σ hit, rows
+        self._reliability = np.zeros((3, k, RELIABILITY_BINS))  # Σ probability, Σ hit, rows
         self._confusion = np.zeros((k, k) if k <= MOST_CONFUSION else (0, 0), dtype=np.int64)
-        self._curves = [] if k > MOST_AUC else [1] if k == 2 else list(range(k))
-        self._odds = np.zeros((len(self._curves), 2, ODDS_BINS), dtype=np.int64)
+        self._curves = np.arange(0 if k > MOST_AUC else k)[1 if k == 2 else 0 :]
+        self._odds = np.zeros((2, len(self._curves), ODDS_BINS), dtype=np.int64)  # of others, of the class
 
     def add(self, table: Table, codes: Any) -> None:
         p = self._model.probabilities(table)
         n, k = p.shape
         rows, eps = np.arange(n), np.finfo(np.float64).eps
-        hit = np.zeros((n, k))
-        hit[rows, codes] = 1.0
+        hit = codes[:, None] == np.arange(k)
         best = p.argmax(axis=1)
         self.n += n
         self._counts += np.bincount(codes, minlength=k)
         self._log_loss -= float(np.log(np.clip(p[rows, codes], eps, 1.0)).sum())
         self._brier += float(((p - hit) ** 2).sum())
-        self._right += int((best == codes).sum())
-        place = _bin(p, RELIABILITY_BINS)
-        self._confidence += _binned(place[rows, best], p[rows, best], best == codes)
-        for c in range(k):
-            self._reliability[c, :2] += _binned(place[:, c], p[:, c], hit[:, c])
-            self._reliability[c, 2] += np.bincount(place[:, c], minlength=RELIABILITY_BINS)
+        place, classes = _bin(p, RELIABILITY_BINS), np.arange(k)
+        for total, weights in zip(self._confidence, (p[rows, best], best == codes), strict=True):
+            total += _sums_at((place[rows, best],), total.shape, weights)
+        for total, weights in zip(self._reliability, (p, hit, None), strict=True):
+            total += _sums_at((classes, place), total.shape, weights)
         if self._confusion.size:
-            np.add.at(self._confusion, (codes, best), 1)
-        for i, c in enumerate(self._curves):
-            # in log-odds, where probabilities of rare classes are as far apart as those of common ones
-            odds = np.clip(special.logit(p[:, c]), -MOST_ODDS, MOST_ODDS)
-            at = _bin((odds + MOST_ODDS) / (2 * MOST_ODDS), ODDS_BINS)
-            for side in (0, 1):
-                self._odds[i, side] += np.bincount(at[codes == c] if side else at[codes != c], minlength=ODDS_BINS)
+            self._confusion += _sums_at((codes, best), self._confusion.shape)
+        # in log-odds, where probabilities of rare classes are as far apart as those of common ones
+        odds = np.clip(special.logit(p[:, self._curves]), -MOST_ODDS, MOST_ODDS)
+        at = _bin((odds + MOST_ODDS) / (2 * MOST_ODDS), ODDS_BINS)
+        sides = hit[:, self._curves].astype(np.intp)
+        self._odds += _sums_at((sides, classes[: len(self._curves)], at), self._odds.shape)
 
     def result(self) -> Evaluation:
         n, k = self.n, len(self._labels)
+        confidence, right = self._confidence
         values = {
-            "accuracy": self._right / n,
+            "accuracy": right.sum() / n,
             "log_loss": self._log_loss / n,
             "brier": self._brier / n / (2 if k == 2 else 1),
-            "ece": np.abs(self._confidence[0] - self._confidence[1]).sum() / n,
+            "ece": np.abs(confidence - right).sum() / n,
             "auc": self._auc(),
             "accuracy_of_the_commonest": self._counts.max() / n,
         }
@@ -215,19 +215,18 @@ class _Classes:
             n,
             _defined(values),
             labels=self._labels,
-            reliability=tuple(Reliability(self._labels[c], _shares(*self._reliability[c])) for c in chosen),
+            reliability=tuple(Reliability(self._labels[c], _shares(*self._reliability[:, c])) for c in chosen),
             confusion=tuple(tuple(row) for row in self._confusion.tolist()),
         )
 
     def _auc(self) -> float:
         """The area under the ROC curve; for more classes the mean over those that are there, against the rest."""
-        areas = []
-        for no, yes in self._odds:
-            pairs = float(no.sum()) * float(yes.sum())
-            if pairs:
-                # a row of the class beats those of others below its bin, and half of those within
-                areas.append(float(yes @ (np.cumsum(no) - 0.5 * no)) / pairs)
-        return float(np.mean(areas)) if areas else np.nan
+        no, yes = self._odds
+        pairs = no.sum(axis=1).astype(float) * yes.sum(axis=1)
+        # a row of the class beats those of others below its bin, and half of those within
+        won = (yes * (np.cumsum(no, axis=1) - 0.5 * no)).sum(axis=1)
+        there = pairs > 0
+        return float(np.mean(won[there] / pairs[there])) if there.any() else np.nan
 
 
 def _mass(below: Any, above: Any, edges: Any) -> Any:
@@ -241,9 +240,7 @@ def _bands(mean: Any, residual: Any) -> tuple[tuple[float, ...], ...]:
     order = np.argsort(mean, kind="stable")
     bins = np.array_split(order, max(1, min(BANDS, len(order) // 20)))
     return tuple(
-        (float(mean[rows].mean()), *(float(q) for q in np.quantile(residual[rows], QUANTILES)))
-        for rows in bins
-        if len(rows)
+        (float(mean[rows].mean()), *np.quantile(residual[rows], QUANTILES).tolist()) for rows in bins if len(rows)
     )
 
 
@@ -251,8 +248,10 @@ def _bin(share: Any, n_bins: int) -> Any:
     return np.clip((share * n_bins).astype(np.int64), 0, n_bins - 1)
 
 
-def _binned(place: Any, probability: Any, hit: Any) -> Any:
-    return np.stack([np.bincount(place, w, RELIABILITY_BINS) for w in (probability, hit)])
+def _sums_at(places: tuple[Any, ...], shape: tuple[int, ...], weights: Any = None) -> Any:
+    """How many rows (or how much weight) there are at each place of an array."""
+    flat = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()
+    return np.bincount(flat, None if weights is None else weights.ravel(), math.prod(shape)).reshape(shape)
 
 
 def _shares(probability: Any, hit: Any, rows: Any) -> tuple[tuple[float, float, int], ...]:

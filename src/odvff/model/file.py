@@ -17,8 +17,7 @@ from odvff.design import STRUCTURES
 from odvff.errors import FileError, OdvffError
 from odvff.likelihoods import LIKELIHOODS, Likelihood, Units
 from odvff.methods import INFERENCE
-from odvff.model.file_terms import TermReader, term_words
-from odvff.model.known import UnknownClassError, named
+from odvff.model.file_terms import TermReader, UnknownClassError, named, term_words
 from odvff.model.model import Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.quality import Evaluation
@@ -26,7 +25,7 @@ from odvff.model.task import Labels, Numbers, Task
 from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, parts_of
 from odvff.support import storage
-from odvff.support.words import is_scalar, items, number, plain, text, whole
+from odvff.support.words import is_scalar, items, number, plain, read, text
 from odvff.tables import Schema
 from odvff.terms import Sum
 
@@ -35,6 +34,9 @@ PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FEATURES = 50_000
 MOST_POINTS = 20_000  # that carry the mean
 MOST_LETTERS = 10_000  # of a label
+# fields that are plain values, and go into a file as they are
+OF_MODEL = {"structure": str, "method": str, "inference": str, "n_rows": int, "target": str, "named_columns": bool}
+OF_OUTPUT = {"label": Any, "bound": float, "converged": bool, "message": str, "report": tuple[str, ...]}
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:
@@ -44,13 +46,8 @@ def save(path: str | os.PathLike[str], model: Model) -> None:
     header = {
         "estimator": model.made_by,
         "parameters": model.asked,
-        "named_columns": model.named_columns,
+        **{name: plain(getattr(model, name)) for name in OF_MODEL},
         "schema": model.schema.to_words(),
-        "structure": model.structure,
-        "method": model.method,
-        "inference": model.inference,
-        "n_rows": model.n_rows,
-        "target": model.target,
         "outputs": [_output_words(output, f"{i}.", arrays) for i, output in enumerate(model.outputs)],
         "classes": None if classes is None else plain(classes),
         "classes_type": None if classes is None else classes.dtype.str,
@@ -109,17 +106,13 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
     arrays[prefix + "variances"] = output.centre.variances
     arrays[prefix + "history"] = np.asarray(output.history, dtype=np.float64)
     return {
-        "label": plain(output.label),
+        **{name: plain(getattr(output, name)) for name in OF_OUTPUT},
         "terms": [term_words(term, f"{prefix}{t}.", arrays) for t, term in enumerate(q.terms)],
         "root": "upper" if upper else "lower",
         "likelihood": output.predictive.likelihood.name,
         "likelihood_parameters": output.predictive.likelihood.parameters(),
         "shift": output.predictive.units.shift,
         "scale": output.predictive.units.scale,
-        "bound": output.bound,
-        "converged": output.converged,
-        "message": output.message,
-        "report": list(output.report),
     }
 
 
@@ -136,25 +129,27 @@ def _model(arrays: dict[str, Any], header: dict[str, Any], known: tuple[type, ..
     )
     if not outputs:
         raise FileError("it has no output.")
-    structure, method, inference = (text(header[name]) for name in ("structure", "method", "inference"))
+    values = {name: read(kind, header[name]) for name, kind in OF_MODEL.items()}
+    structure, method, inference = (values[name] for name in ("structure", "method", "inference"))
     if structure not in STRUCTURES or inference not in INFERENCE.get(method, ()):
         raise FileError(f"it was made by an unknown method: {method[:40]!r}, {inference[:40]!r}, {structure[:40]!r}.")
     task = _task(header, [output.label for output in outputs])
     if any(o.predictive.likelihood.for_labels != (task.classes is not None) for o in outputs):
         raise FileError("its likelihood is not one of this estimator's.")
+    evaluation = None if header["evaluation"] is None else Evaluation.from_words(header["evaluation"])
+    if evaluation is not None and evaluation.task != task.name:
+        raise FileError("its evaluation is not one of this estimator.")
+    for name, value in header["parameters"].items():
+        if not _is_plain(value):
+            raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
     return Model(
-        schema,
-        structure,
-        method,
-        inference,
-        whole(header["n_rows"]),
-        outputs,
-        task,
-        text(header["target"]),
-        header["named_columns"] is True,
-        text(header["estimator"]),
-        _asked(header["parameters"]),
-        _evaluation(header["evaluation"], task),
+        schema=schema,
+        outputs=outputs,
+        task=task,
+        made_by=text(header["estimator"]),
+        asked=header["parameters"],
+        evaluation=evaluation,
+        **values,
     )
 
 
@@ -170,22 +165,6 @@ def _task(header: dict[str, Any], of_outputs: list[Any]) -> Task:
     if [(type(label), label) for label in of_outputs] != [(type(c), c) for c in told]:
         raise FileError("its classes and outputs do not go together.")
     return Labels(classes)
-
-
-def _asked(parameters: dict[str, Any]) -> dict[str, Any]:
-    for name, value in parameters.items():
-        if not all(is_scalar(v) for v in _flat(value)):
-            raise FileError(f"its parameter {name!r} is neither a value nor a list of some.")
-    return parameters
-
-
-def _evaluation(words: Any, task: Task) -> Evaluation | None:
-    if words is None:
-        return None
-    evaluation = Evaluation.from_words(words)
-    if evaluation.task != task.name:
-        raise FileError("its evaluation is not one of this estimator.")
-    return evaluation
 
 
 def _classes(labels: list[Any], kind: str) -> Any:
@@ -212,8 +191,8 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
         raise FileError(f"it has {n} features, and models have up to {MOST_FEATURES}.")
     if words["root"] not in ("upper", "lower") or packed.shape != (n * (n + 1) // 2,):
         raise FileError("its covariance has the wrong size or form.")
-    read = TermReader(known, arrays, n, width)
-    terms = Sum(tuple(read(w, f"{prefix}{t}.") for t, w in enumerate(items(words["terms"]))))
+    term = TermReader(known, arrays, n, width)
+    terms = Sum(tuple(term(w, f"{prefix}{t}.") for t, w in enumerate(items(words["terms"]))))
     if terms.size != n:  # before a matrix is made
         raise FileError(f"its terms have {terms.size} features, and its mean {n}.")
     root = np.zeros((n, n))
@@ -222,21 +201,18 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
     q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
     kinds = ((one.name, one) for one in (*LIKELIHOODS, *known) if issubclass(one, Likelihood))
     likelihood: type[Likelihood] = named(text(words["likelihood"]), kinds, "likelihood")
-    scale = number(words["scale"])
-    if scale <= 0:
+    units = Units(number(words["shift"]), number(words["scale"]))
+    if units.scale <= 0:
         raise FileError("a scale in it is not positive.")
     history = arrays[prefix + "history"]
     if history.ndim != 1:
         raise FileError("its history is no list of numbers.")
     return Output(
-        words["label"],
-        Predictive(q, likelihood.from_parameters(words["likelihood_parameters"]), Units(number(words["shift"]), scale)),
-        _centre(q, prefix, arrays, width),
-        number(words["bound"]),
-        tuple(history.tolist()),
-        words["converged"] is True,
-        text(words["message"]),
-        tuple(text(line) for line in items(words["report"])),
+        posterior=q,
+        predictive=Predictive(likelihood.from_parameters(words["likelihood_parameters"]), units),
+        centre=_centre(q, prefix, arrays, width),
+        history=tuple(history.tolist()),
+        **{name: read(kind, words[name]) for name, kind in OF_OUTPUT.items()},
     )
 
 
@@ -262,6 +238,7 @@ def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Ce
     return Centre(of_features, of_gamma, variances)
 
 
-def _flat(value: Any, depth: int = 2) -> list[Any]:
-    """A value, those of a list, or those of a list of lists."""
-    return [v for one in value for v in _flat(one, depth - 1)] if depth and isinstance(value, list) else [value]
+def _is_plain(value: Any, depth: int = 2) -> bool:
+    """Is it a value, a list of values, or a list of such lists?"""
+    inner = depth and isinstance(value, list)
+    return all(_is_plain(v, depth - 1) for v in value) if inner else is_scalar(value)

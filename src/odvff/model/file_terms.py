@@ -1,4 +1,7 @@
-"""Terms in words, for the file of a model: kinds of features and kernels, and their numbers."""
+"""Terms in words, for the file of a model: kinds of features and kernels, and their numbers.
+
+A file may name the classes of the package, and those that its reader gives. Nothing else is made.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,12 +13,26 @@ from odvff.features import Features, Fourier, InducingPoints, Kronecker, Levels
 from odvff.features.base import Stored
 from odvff.kernels import Additive, Categorical, Kernel, Matern, Separable
 from odvff.kernels.reading import OfGPJax, kernel_words
-from odvff.model.known import named
 from odvff.support.words import items, text, whole
 from odvff.terms import Term
 
 FEATURES = (Fourier, Kronecker, Levels, InducingPoints)
 KERNELS = (Matern, Categorical, Additive, Separable, OfGPJax)
+
+
+class UnknownClassError(FileError):
+    """The file is whole, and names a class that is not known here."""
+
+
+def named(name: str, classes: Iterable[tuple[str | None, Any]], what: str) -> Any:
+    """The class of this name."""
+    for own, found in classes:
+        if own == name:
+            return found
+    raise UnknownClassError(
+        f"has the {what} {name[:40]!r}, which is none of odvff's: if it is yours, give its class, "
+        "odvff.load(path, known=[…])."
+    )
 
 
 def term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -42,14 +59,13 @@ class TermReader:
     width: int  # of coded rows
 
     def __call__(self, words: Any, prefix: str) -> Term:
-        columns = words["columns"]
-        if columns is not None and any(whole(c) >= self.width for c in items(columns)):
+        columns = None if words["columns"] is None else tuple(whole(c) for c in items(words["columns"]))
+        if columns is not None and any(c >= self.width for c in columns):
             raise FileError("a term in it reads a column that is not there.")
         if columns is not None and len(set(columns)) != len(columns):
             raise FileError("a term in it reads a column twice.")
         features = self._features(words["features"], prefix, FEATURES)
-        read = None if columns is None else tuple(columns)
-        return Term(self._kernel(words["kernel"]), features, read, text(words["name"]))
+        return Term(self._kernel(words["kernel"]), features, columns, text(words["name"]))
 
     def _features(self, words: Any, prefix: str, ours: tuple[Any, ...]) -> Any:
         made = named(text(words["kind"]), _with_names(ours, self.known, Features), "features")

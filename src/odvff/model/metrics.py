@@ -94,9 +94,8 @@ def expected_calibration_error(y: Any, probabilities: Any, classes: Any, n_bins:
     best = probabilities.argmax(axis=1)
     confidence, right = probabilities[np.arange(len(best)), best], best == codes
     place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
-    weights = np.bincount(place, minlength=n_bins)
     gaps = np.abs(np.bincount(place, confidence, n_bins) - np.bincount(place, right, n_bins))
-    return float(gaps.sum() / weights.sum())
+    return float(gaps.sum() / len(place))
 
 
 def roc_auc(y: Any, probabilities: Any, classes: Any) -> float:
@@ -107,9 +106,8 @@ def roc_auc(y: Any, probabilities: Any, classes: Any) -> float:
     if absent:
         label = np.asarray(classes).tolist()[absent[0]]
         raise InputError(f"y has no row of the class {label!r}, and the area under its ROC curve needs some.")
-    if n_classes == 2:
-        return float(sk.roc_auc_score(codes, probabilities[:, 1]))
-    return float(sk.roc_auc_score(codes, probabilities, multi_class="ovr", labels=range(n_classes)))
+    scores = probabilities[:, 1] if n_classes == 2 else probabilities
+    return float(sk.roc_auc_score(codes, scores, multi_class="ovr", labels=range(n_classes)))
 
 
 def _values(values: Any, name: str) -> Any:

@@ -6,8 +6,8 @@ Rows are taken in blocks, side by side on all cores with one BLAS thread each, s
 prediction does not depend on how many rows are asked for at once.
 """
 
-import warnings
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,9 @@ from odvff.model.predictive import Marginals, Predictive
 from odvff.model.quality import Evaluation
 from odvff.model.task import Task
 from odvff.posterior import Posterior
-from odvff.posterior.effects import Centre, Part, centred_effect, part_levels, parts_of
+from odvff.posterior.effects import Centre, CentredEffects, Part
 from odvff.posterior.orthogonal import JOINT_ROWS, REFINEMENT
+from odvff.posterior.samples import with_detail
 from odvff.rows import row_slices
 from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.tables import Category, Schema, Table, as_table
@@ -31,15 +32,15 @@ BLOCK_ROWS = 4096
 LONG_BLOCK_ROWS = 2**14  # of predictions that make features of few rows at a time themselves
 GRID, SURFACE = 200, 50
 MOST_AXES = 2  # columns of an effect that has a picture
-UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a warning
 Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
 class Output:
-    """One predictive and how it was found: the only one, or that of a class against the rest."""
+    """One posterior and how y follows: the only one, or that of a class against the rest; and how it was found."""
 
     label: Any
+    posterior: Posterior  # of f, as a sum of effects
     predictive: Predictive
     centre: Centre
     bound: float
@@ -47,11 +48,6 @@ class Output:
     converged: bool
     message: str
     report: tuple[str, ...]
-
-    @property
-    def posterior(self) -> Posterior:
-        """Of the effects."""
-        return self.predictive.posterior
 
     @property
     def scale(self) -> float:
@@ -64,8 +60,8 @@ class Effect:
     """What a term adds to f, centred: mean, standard deviation and 95 % band, at values in the user's units."""
 
     name: str
-    kind: str  # "numeric", "category", "missing" or "surface"
-    values: Any  # of the column; labels of a category; for a surface rows of several columns
+    kind: str  # "numeric", "category", "missing", "surface", or "mixed" of several columns, some of labels
+    values: Any  # of the column; labels of a category; of several columns rows of them
     mean: Any
     std: Any
 
@@ -119,13 +115,13 @@ class Model:
 
     def latent(self, table: Table, output: int = 0) -> Marginals:
         """Mean and variance of f, on the scale of the likelihood."""
-        p = self.outputs[output].predictive
-        return Marginals(*self._blocks(table, lambda X: np.stack(p.latent(X)), _rows_at_once(p.posterior)))
+        q = self.outputs[output].posterior
+        return Marginals(*self._blocks(table, lambda X: np.stack(q.predict(X)), _rows_at_once(q)))
 
     def mean(self, table: Table, output: int = 0) -> Any:
         """The mean of f alone, which is cheaper."""
-        p = self.outputs[output].predictive
-        return self._blocks(table, lambda X: p.mean_of_f(X)[None], _rows_at_once(p.posterior))[0]
+        q = self.outputs[output].posterior
+        return self._blocks(table, q.mean, _rows_at_once(q))
 
     def samples(self, table: Table, n_samples: int, seed: int, output: int = 0) -> Any:
         """Samples of f, (n_samples, N): jointly exact up to 1000 rows, sampled functions in blocks of rows beyond.
@@ -135,23 +131,9 @@ class Model:
         q = self.outputs[output].posterior
         if table.n_rows <= JOINT_ROWS:
             return q.sample(self.schema.encode(table), n_samples, seed=seed, method="exact")
-        paths = q.paths(n_samples, seed=seed)
-
-        def block(X: Any) -> Any:
-            return np.concatenate([paths(X), paths.unresolved(X)[None], q.terms.variances(X)[None]])
-
         # these functions have many times the features, so fewer rows at a time
-        *values, unresolved, prior = self._blocks(table, block, BLOCK_ROWS // REFINEMENT)
-        share = float((unresolved / prior).max())
-        if share > UNRESOLVED:
-            warnings.warn(
-                f"up to {100 * share:.0f} % of the prior variance at these rows is finer than sampled functions "
-                f"resolve, or far from the training rows; it is drawn for each row on its own. Up to {JOINT_ROWS} rows "
-                "at a time are drawn jointly.",
-                stacklevel=3,
-            )
-        noise = np.random.default_rng([seed, 1]).standard_normal((n_samples, table.n_rows))
-        return np.stack(values) + np.sqrt(unresolved) * noise
+        rows = self._blocks(table, q.paths(n_samples, seed=seed).with_unresolved, BLOCK_ROWS // REFINEMENT)
+        return with_detail(rows, seed, f"up to {JOINT_ROWS} rows at a time are drawn jointly", stacklevel=4)
 
     def _blocks(self, table: Table, function: Callable[[Any], Any], block_rows: int = BLOCK_ROWS) -> Any:
         """The function of all coded rows, joined along its last axis."""
@@ -169,120 +151,132 @@ class Model:
 
     def parts(self, output: int = 0) -> list[tuple[int, str, Part]]:
         """Position, name and part of all that has an effect (the intercept has none)."""
-        q = self.outputs[output].posterior
+        terms = self.outputs[output].posterior.terms.names
         # by its place, as a column may be called intercept too
         own = (self.schema.width - 1,) if self.schema.intercept else None
-        parts = [(p, part) for p, part in enumerate(parts_of(q, self.schema.width)) if part.columns != own]
-        names = [self._name(part) for _, part in parts]
+        parts = [(p, self._name(part), part) for p, part in enumerate(self._told(output).parts) if part.columns != own]
+        times = Counter(name for _, name, _ in parts)
         # a column of a term of several may be called as another term
         return [
-            (p, name if part.name or names.count(name) == 1 else f"{q.terms.names[part.term]}: {name}", part)
-            for (p, part), name in zip(parts, names, strict=True)
+            (p, name if part.name or times[name] == 1 else f"{terms[part.place]}: {name}", part)
+            for p, name, part in parts
         ]
+
+    def _told(self, output: int) -> CentredEffects:
+        return CentredEffects(self.outputs[output].posterior, self.outputs[output].centre, self.schema.width)
 
     def columns_of(self, part: Part) -> tuple[Any, ...]:
         """The columns of the table that a part depends on."""
-        return tuple(self._column(c) for c in part.columns)
+        coded = [column for column in self.schema.columns for _ in range(column.width)]
+        return tuple(coded[place] for place in part.columns)
 
     def intercept(self, output: int = 0) -> float:
         """What all effects are added to, in the units of `effects`."""
         o = self.outputs[output]
-        levels = part_levels(o.posterior, o.centre, self.schema.width)
-        return o.predictive.units.shift + o.scale * float(levels.sum())
+        return o.predictive.units.shift + o.scale * self._told(output).level()
 
     def effects(self, table: Table | None, output: int = 0, names: Collection[str] | None = None) -> dict[str, Effect]:
         """Every part's effect, or those of some names: on a grid of its own, or at the rows of a table.
 
         Parts of more than two columns have no grid: without a table they are left out.
         """
-        parts = [one for one in self.parts(output) if names is None or one[1] in names]
-        if table is not None:
-            return self._effects_at_rows(table, output, parts)
-        o, effects = self.outputs[output], {}
-        for p, name, part in parts:
-            if len(part.columns) <= MOST_AXES:
-                values, coded = self._grid(part)
-                mean, variance = centred_effect(o.posterior, o.centre, p, coded)
-                effects[name] = Effect(name, self._kind(part), values, o.scale * mean, o.scale * np.sqrt(variance))
-        return effects
+        o, told = self.outputs[output], self._told(output)
+        parts = [
+            (p, name, part)
+            for p, name, part in self.parts(output)
+            if (names is None or name in names) and (table is not None or len(part.columns) <= MOST_AXES)
+        ]
 
-    def _effects_at_rows(self, table: Table, output: int, parts: list[tuple[int, str, Part]]) -> dict[str, Effect]:
-        o, effects = self.outputs[output], {}
+        if table is None:
+            grids = [(p, *self._grid(part)) for p, _, part in parts]
+            shown = [(values, told.at(p, coded)) for p, values, coded in grids]
+        else:
+            found = self._blocks(table, lambda X: np.array([told.at(p, X) for p, _, _ in parts]))
+            shown = [(self._at_rows(part, table), one) for (_, _, part), one in zip(parts, found, strict=True)]
+        return {
+            name: Effect(name, self.kind_of(part), values, o.scale * mean, o.scale * np.sqrt(variance))
+            for (_, name, part), (values, (mean, variance)) in zip(parts, shown, strict=True)
+        }
 
-        def block(X: Any) -> Any:
-            return np.array([centred_effect(o.posterior, o.centre, p, X) for p, _, _ in parts])
+    def kind_of(self, part: Part) -> str:
+        """Of its effect: "numeric", "category", "missing", "surface" or "mixed"."""
+        columns = self.columns_of(part)
+        labels = any(isinstance(column, Category) for column in columns)
+        if len(columns) > 1:
+            return "mixed" if labels else "surface"
+        numeric = part.columns[0] == self.schema.places()[columns[0].name]
+        return "category" if labels else "numeric" if numeric else "missing"
 
-        for (_, name, part), (mean, variance) in zip(parts, self._blocks(table, block), strict=True):
-            values = self._at_rows(part, table)
-            effects[name] = Effect(name, self._kind(part), values, o.scale * mean, o.scale * np.sqrt(variance))
-        return effects
-
-    def _kind(self, part: Part) -> str:
-        """Of its effect: "numeric", "category", "missing" or "surface"."""
-        column, *others = self.columns_of(part)
-        if others:
-            return "surface"
-        if isinstance(column, Category):
-            return "category"
-        return "numeric" if part.columns[0] == self.schema.places()[column.name] else "missing"
+    def has_picture(self, part: Part) -> bool:
+        """All have but those of more than two columns, and of several of which some are of labels."""
+        return len(part.columns) <= MOST_AXES and self.kind_of(part) != "mixed"
 
     def _name(self, part: Part) -> str:
         if part.name:
             return part.name
         columns = self.columns_of(part)
-        return columns[0].missing_name if self._kind(part) == "missing" else TIMES.join(c.name for c in columns)
+        return columns[0].missing_name if self.kind_of(part) == "missing" else TIMES.join(c.name for c in columns)
 
     def _grid(self, part: Part) -> tuple[Any, Any]:
         """Values and coded rows to show a part at."""
-        kind, columns = self._kind(part), self.columns_of(part)
-        values: Any
-        if kind == "surface":
-            axes = [column.grid(SURFACE) for column in columns]
-            values = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
-            codes = [column.encode(values[:, i])[:, 0] for i, column in enumerate(columns)]
-        elif kind == "numeric":
-            values = columns[0].grid(GRID)
-            codes = [columns[0].encode(values)[:, 0]]
-        else:  # codes of levels, or of missing values
-            values = list(columns[0].levels) if kind == "category" else [None]
-            codes = [np.arange(len(values))]
+        columns, kind = self.columns_of(part), self.kind_of(part)
+        if kind == "missing":
+            values, codes = [None], np.zeros((1, 1))
+        elif len(columns) == 1:
+            values, code = _axis(columns[0], GRID, part.features.n_levels)
+            codes = code[:, None]
+        else:
+            axes, coded_axes = zip(*(_axis(column, SURFACE, None) for column in columns), strict=True)
+            values, codes = _product(_points(axes, kind)), _product(coded_axes)
         coded = np.zeros((len(values), self.schema.width))
-        coded[:, part.columns] = np.stack(codes, axis=1)
+        coded[:, part.columns] = codes
         return values, coded
 
     def _at_rows(self, part: Part, table: Table) -> Any:
         """The values that a part has in a table."""
-        places = [self.schema.names.index(column.name) for column in self.columns_of(part)]
-        if self._kind(part) == "category":
-            return table.labels(places[0])
-        numbers = [table.numbers(i) for i in places]
-        return numbers[0] if len(numbers) == 1 else np.stack(numbers, axis=1)
-
-    def _column(self, coded: int) -> Any:
-        """The column that a coded one belongs to."""
-        starts = self.schema.places()
-        return next(c for c in self.schema.columns if starts[c.name] <= coded < starts[c.name] + c.width)
+        columns = self.columns_of(part)
+        places = [self.schema.names.index(column.name) for column in columns]
+        each = [
+            table.labels(i) if isinstance(column, Category) else table.numbers(i)
+            for column, i in zip(columns, places, strict=True)
+        ]
+        return each[0] if len(each) == 1 else np.stack(_points(each, self.kind_of(part)), axis=1)
 
     def rows_of_summary(self, output: int = 0) -> list[dict[str, Any]]:
         """Every term: kind, lengthscale and standard deviation in the user's units, share of the variance of f."""
-        o = self.outputs[output]
-        variances = {p: o.centre.variances[p] for p, _, _ in self.parts(output)}
-        total = float(sum(variances.values())) or 1.0
-        rows = []
-        for p, name, part in self.parts(output):
+        o, parts, rows = self.outputs[output], self.parts(output), []
+        total = float(sum(o.centre.variances[p] for p, _, _ in parts)) or 1.0
+        for p, name, part in parts:
             scales = zip(self.columns_of(part), part.features.lengthscales(part.kernel), strict=False)
-            lengthscales = {column.name: scale * column.size for column, scale in scales}
             prior = float(np.ravel(part.variances(np.zeros((1, self.schema.width))))[0])
             rows.append(
                 {
                     "term": name,
                     "features": part.features.words(),
-                    "lengthscales": lengthscales,
+                    "lengthscales": {column.name: scale * column.size for column, scale in scales},
                     "std": o.scale * np.sqrt(prior),
-                    "share": float(variances[p]) / total,
+                    "share": float(o.centre.variances[p]) / total,
                 }
             )
         return rows
+
+
+def _axis(column: Any, n_points: int, n_levels: int | None) -> tuple[Any, Any]:
+    """Values to show a column at, and what codes them: all labels, the codes of so many levels, or a grid."""
+    if isinstance(column, Category):
+        return list(column.levels), np.arange(len(column.levels))
+    values = column.grid(n_points) if n_levels is None else np.arange(float(n_levels))
+    return values, column.encode(values)[:, 0]
+
+
+def _points(axes: Iterable[Any], kind: str) -> list[Any]:
+    """Values of several columns as arrays that can stand side by side."""
+    return [np.array(values, dtype=object if kind == "mixed" else np.float64) for values in axes]
+
+
+def _product(axes: Iterable[Any]) -> Any:
+    """Every value of the first with every one of the second, row by row."""
+    return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
 def _rows_at_once(q: Posterior) -> int:

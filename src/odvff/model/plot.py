@@ -6,21 +6,23 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.model.model import MOST_AXES, Effect, Model
+from odvff.model.model import Effect, Model
 from odvff.tables import Category, Numeric
 
 BAND = "95 % band"
 
 
 def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = None, n_columns: int = 3) -> Any:
-    """A figure with a panel for each effect, the strongest first; effects of more than two columns have none."""
+    """A figure with a panel for each effect, the strongest first; see `Model.has_picture` for those that have none."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise InputError("plot_effects needs matplotlib; install it with `pip install odvff[plot]`.") from error
     shares = {row["term"]: row["share"] for row in model.rows_of_summary(output)}
-    columns = {name: model.columns_of(part) for _, name, part in model.parts(output)}
-    order = _order(names, shares, columns)
+    parts = {name: part for _, name, part in model.parts(output)}
+    columns = {name: model.columns_of(part) for name, part in parts.items()}
+    drawn = [name for name in sorted(parts, key=lambda name: -shares[name]) if model.has_picture(parts[name])]
+    order = _order(names, drawn, columns)
     effects = model.effects(None, output, order)
     n_columns = max(1, min(n_columns, len(order)))
     n_rows = -(-len(order) // n_columns)
@@ -39,9 +41,8 @@ def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = No
     return figure
 
 
-def _order(names: Any, shares: dict[str, float], columns: dict[str, Any]) -> list[str]:
-    """The effects to show: those asked for, else all that have a picture, the strongest first."""
-    drawn = [name for name in sorted(columns, key=lambda name: -shares[name]) if len(columns[name]) <= MOST_AXES]
+def _order(names: Any, drawn: list[str], columns: dict[str, Any]) -> list[str]:
+    """The effects to show: those asked for, else all that have a picture."""
     order = drawn if names is None else [names] if isinstance(names, str) else list(names)
     for name in order:
         if name not in columns:

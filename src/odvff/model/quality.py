@@ -1,11 +1,12 @@
 """How good a model was on labelled rows, as plain numbers that go into files and come out of them checked."""
 
+from collections.abc import Callable, Sized
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from odvff.errors import FileError
 from odvff.model.task import CLASSIFICATION, REGRESSION
-from odvff.support.words import items, number, whole
+from odvff.support.words import mapping, read
 
 LEVELS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.99)
 PIT_BINS = 20
@@ -36,12 +37,28 @@ METRICS = {
 }
 
 
+def _is_share(value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{value:g} is no share: not between 0 and 1")
+
+
+def _up_to(most: int) -> Callable[[Sized], None]:
+    def check(values: Sized) -> None:
+        if len(values) > most:
+            raise ValueError(f"a list in it has {len(values)} entries, and there are up to {most}")
+
+    return check
+
+
+Share = Annotated[float, _is_share]
+
+
 @dataclass(frozen=True)
 class Reliability:
     """Of one class, in equal bins of its probability: mean probability, observed share, rows; no empty bins."""
 
     label: Any
-    bins: tuple[tuple[float, float, int], ...]
+    bins: Annotated[tuple[tuple[Share, Share, int], ...], _up_to(RELIABILITY_BINS)]
 
 
 @dataclass(frozen=True)
@@ -52,14 +69,37 @@ class Evaluation:
     n_rows: int
     metrics: dict[str, float]
     # of numbers and counts
-    calibration: tuple[tuple[float, float], ...] = ()  # level of central intervals, share of rows within
-    pit: tuple[float, ...] = ()  # share of rows in equal bins of P(Y ≤ y)
-    residuals: tuple[tuple[float, float], ...] = ()  # mean of y, residual in standard deviations; of a sample
-    residual_bands: tuple[tuple[float, ...], ...] = ()  # mean of y, then QUANTILES of residuals of rows about there
+    calibration: tuple[tuple[Share, Share], ...] = ()  # level of central intervals, share of rows within
+    pit: tuple[Share, ...] = ()  # share of rows in equal bins of P(Y ≤ y)
+    # mean of y, residual in standard deviations; of a sample
+    residuals: Annotated[tuple[tuple[float, float], ...], _up_to(SHOWN_RESIDUALS)] = ()
+    # mean of y, then QUANTILES of residuals of rows about there
+    residual_bands: Annotated[tuple[tuple[float, ...], ...], _up_to(BANDS)] = ()
     # of classes
     labels: tuple[Any, ...] = ()
-    reliability: tuple[Reliability, ...] = ()  # of the commonest classes; of two just the second
-    confusion: tuple[tuple[int, ...], ...] = ()  # rows of a class (down) that were taken for a class (across)
+    reliability: Annotated[tuple[Reliability, ...], _up_to(MOST_RELIABILITY)] = ()  # of the commonest ones
+    # rows of a class (down) that were taken for a class (across)
+    confusion: Annotated[tuple[tuple[int, ...], ...], _up_to(MOST_CONFUSION)] = ()
+
+    def __post_init__(self) -> None:
+        if self.task not in METRICS:
+            raise ValueError(f"{self.task[:40]!r} is no task")
+        n, labels = len(self.labels), {(type(label) is bool, label) for label in self.labels}
+        numbers = self.task == REGRESSION
+        wrong = {
+            "it is of no rows": self.n_rows < 1,
+            "its metrics are not those of the task": not self.metrics.keys() <= METRICS[self.task].keys(),
+            "its calibration does not go with the task": (len(self.calibration), len(self.pit))
+            != ((len(LEVELS), PIT_BINS) if numbers else (0, 0)),
+            "a band of residuals has the wrong length": any(len(b) != 1 + len(QUANTILES) for b in self.residual_bands),
+            "its labels do not go with the task": len(labels) != n or None in self.labels or numbers == (n > 1),
+            "a reliability table is of no label": any(table.label not in self.labels for table in self.reliability),
+            "its confusion counts are not those of the labels": len(self.confusion) not in (0, n)
+            or any(len(row) != n for row in self.confusion),
+        }
+        for what, is_so in wrong.items():
+            if is_so:
+                raise ValueError(what)
 
     def to_words(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -68,86 +108,10 @@ class Evaluation:
     @classmethod
     def from_words(cls, words: Any) -> "Evaluation":
         """The inverse of `to_words`, with every value checked."""
-        if not isinstance(words, dict) or set(words) != {field.name for field in fields(cls)}:
-            raise FileError("the evaluation in the file is damaged: it has not the entries that it should have.")
         try:
-            return _checked(words)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            if mapping(words).keys() != {field.name for field in fields(cls)}:
+                raise ValueError("it has not the entries that it should have")
+            found: Evaluation = read(cls, words)
+        except (TypeError, ValueError, OverflowError) as error:
             raise FileError(f"the evaluation in the file is damaged: {str(error)[:200]}.") from error
-
-
-# reading
-
-
-def _checked(words: dict[str, Any]) -> Evaluation:
-    task = words["task"]
-    if task not in METRICS:
-        raise ValueError(f"{str(task)[:40]!r} is no task")
-    values = words["metrics"]
-    if not isinstance(values, dict) or not set(values) <= set(METRICS[task]):
-        raise ValueError("its metrics are not those of the task")
-    labels = tuple(_label(v) for v in items(words["labels"]))
-    places = {(type(v) is bool, v) for v in labels}
-    if len(places) != len(labels) or (task == CLASSIFICATION) != (len(labels) > 1):
-        raise ValueError("its labels do not go with the task")
-    evaluation = Evaluation(
-        task,
-        whole(words["n_rows"], at_least=1),
-        {name: number(value) for name, value in values.items()},
-        tuple(_pair(v, _proportion, _proportion) for v in items(words["calibration"], len(LEVELS))),
-        tuple(_proportion(v) for v in items(words["pit"], PIT_BINS)),
-        tuple(_pair(v, number, number) for v in items(words["residuals"], SHOWN_RESIDUALS)),
-        tuple(_band(v) for v in items(words["residual_bands"], BANDS)),
-        labels,
-        tuple(_reliability(v, labels) for v in items(words["reliability"], MOST_RELIABILITY)),
-        tuple(tuple(whole(n) for n in items(row)) for row in items(words["confusion"], MOST_CONFUSION)),
-    )
-    if any(len(row) != len(labels) for row in evaluation.confusion) or len(evaluation.confusion) not in (
-        0,
-        len(labels),
-    ):
-        raise ValueError("its confusion counts are not those of the labels")
-    sizes = (len(evaluation.calibration), len(evaluation.pit))
-    if sizes != ((len(LEVELS), PIT_BINS) if task == REGRESSION else (0, 0)):
-        raise ValueError("its calibration does not go with the task")
-    return evaluation
-
-
-def _pair(value: Any, first: Any, second: Any) -> tuple[float, float]:
-    a, b = items(value)
-    return first(a), second(b)
-
-
-def _band(value: Any) -> tuple[float, ...]:
-    numbers = tuple(number(v) for v in items(value))
-    if len(numbers) != 1 + len(QUANTILES):
-        raise ValueError("a band of residuals has the wrong length")
-    return numbers
-
-
-def _reliability(value: Any, labels: tuple[Any, ...]) -> Reliability:
-    if not isinstance(value, dict) or set(value) != {"label", "bins"}:
-        raise ValueError("a reliability table has not the entries that it should have")
-    label = _label(value["label"])
-    if label not in labels:
-        raise ValueError(f"{str(label)[:40]!r} is no label")
-    bins = []
-    for one in items(value["bins"], RELIABILITY_BINS):
-        p, share, rows = items(one)
-        bins.append((_proportion(p), _proportion(share), whole(rows)))
-    return Reliability(label, tuple(bins))
-
-
-def _label(value: Any) -> Any:
-    if isinstance(value, float):
-        return number(value)
-    if not isinstance(value, str | bool | int):
-        raise ValueError(f"{str(value)[:40]!r} is no label")
-    return value
-
-
-def _proportion(value: Any) -> float:
-    share = number(value)
-    if not 0 <= share <= 1:
-        raise ValueError(f"{share:g} is no share: not between 0 and 1")
-    return share
+        return found

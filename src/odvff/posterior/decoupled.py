@@ -2,13 +2,14 @@
 
 `Decoupled` (Cheng & Boots 2016, 2017) gives mean and covariance bases of their own; `Hybrid` (Cheng & Boots 2017)
 lets the mean use both bases, not made orthogonal. They are here because the paper builds on them, and as a check:
-each is the same distribution as a `Posterior` for suitable parameters. In dense algebra, for study and not for large
-models.
+each is the same distribution as a `Posterior` for suitable parameters, and `Hybrid` answers by it. `Decoupled` is in
+dense algebra, for study and not for large models.
 
 Bases are any features of one `Sum`: `alpha`/`gamma` are inducing points, β are the features of the terms.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -84,20 +85,16 @@ class Hybrid:
             object.__setattr__(self, name, value)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        psi = self.terms.Kuu().factor().solve(self.terms.Kuf(X))
-        mean = self.terms.covariance(X, self.gamma) @ self.a_gamma + self.mean @ psi
-        variance = self.terms.variances(X) - (psi**2).sum(axis=0) + ((self.root.T @ psi) ** 2).sum(axis=0)
-        return mean, variance
+        return self._orthogonal.predict(X)
 
     def kl(self) -> Array:
-        xp = namespace(self.root, self.mean, self.a_gamma)
-        psi = self.terms.Kuu().factor().solve(self.terms.Kuf(self.gamma))
-        K = self.terms.covariance(self.gamma, self.gamma)
-        norm = self.a_gamma @ K @ self.a_gamma + 2 * self.mean @ (psi @ self.a_gamma) + self.mean @ self.mean
-        log_det_S = 2 * xp.sum(xp.log(xp.abs(xp.diagonal(self.root))))
-        return 0.5 * (xp.sum(self.root**2) - log_det_S - self.mean.shape[0] + norm)
+        return self._orthogonal.kl()
 
     def orthogonal_mean(self) -> Array:
         """The m of the `Posterior` that is the same distribution: m + ψ(γ)a_γ."""
         psi = self.terms.Kuu().factor().solve(self.terms.Kuf(self.gamma))
         return self.mean + psi @ self.a_gamma
+
+    @cached_property
+    def _orthogonal(self) -> Posterior:
+        return Posterior(self.terms, self.orthogonal_mean(), self.root, self.gamma, self.a_gamma)

@@ -18,7 +18,6 @@ and in the same way k(x,γ)k(y,γ'). That is the decomposition of variance for c
 What the features of a pair leave out stays with the pair.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,32 +27,20 @@ from odvff import kernels
 from odvff.features.kronecker import row_products
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
+from odvff.rows import row_slices
 from odvff.terms import Term
 
 BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True)
-class Part:
-    """A term, or one column of a term whose kernel is a sum over columns."""
+class Part(Term):
+    """A term, or one column of a term whose kernel is a sum over columns (which has no name then)."""
 
-    term: int  # its position among the terms
-    kernel: Any
-    columns: tuple[int, ...]
-    features: Any
-    name: str = ""  # of the term, where the part is all of it
+    columns: tuple[int, ...] = ()
+    place: int = 0  # of the term among all
     shared: bool = False  # a pair whose columns have parts of their own
     pairs: tuple[tuple[int, int], ...] = ()  # of a column: the pairs that it is in, and whether it is their 0th or 1st
-
-    def cross(self, X: Any) -> Any:
-        """Cov(u, f_p(x)), (|β_t|, N)."""
-        return Term(self.kernel, self.features, self.columns).Kuf(X)
-
-    def covariance(self, X: Any, Z: Any) -> Any:
-        return Term(self.kernel, self.features, self.columns).covariance(X, Z)
-
-    def variances(self, X: Any) -> Any:
-        return Term(self.kernel, self.features, self.columns).variances(X)
 
 
 def parts_of(q: Posterior, width: int) -> list[Part]:
@@ -61,8 +48,10 @@ def parts_of(q: Posterior, width: int) -> list[Part]:
     parts = []
     for t, term in enumerate(q.terms):
         columns = tuple(range(width)) if term.columns is None else term.columns
-        split = term.features.split(term.kernel, columns)
-        parts += [Part(t, *part, term.name if part[2] is term.features else "") for part in split]
+        for kernel, read, features in term.features.split(term.kernel, columns):
+            if features.is_pair:  # factors of GPJax's say which columns they read
+                kernel, read = features.read(kernel, read)  # type: ignore[attr-defined]
+            parts.append(Part(kernel, features, read, term.name if features is term.features else "", t))
     alone = {part.columns[0]: p for p, part in enumerate(parts) if len(part.columns) == 1}
     for p, part in enumerate(parts):
         if part.features.is_pair and alone.keys() >= set(part.columns):
@@ -89,26 +78,21 @@ class Centre:
     def sizes(q: Posterior, parts: list[Part]) -> tuple[list[int], list[int]]:
         """The lengths of all entries of `features` and of `gamma`."""
         n_points = 0 if q.gamma is None else len(q.gamma)
-        features = [sum(_sizes(q, part)) if part.shared else q.factor.blocks[part.term].size for part in parts]
+        blocks: list[Any] = [q.factor.blocks[part.place] for part in parts]
+        features = [
+            sum(C.size for C in own.factors) if part.shared else own.size
+            for part, own in zip(parts, blocks, strict=True)
+        ]
         return features, [2 * n_points if part.shared else 1 for part in parts]
-
-
-@dataclass(frozen=True)
-class _PairMeans:
-    """Means over the rows of a shared pair: ᾱ and β̄, and those of k(x,γ) and k(y,γ)."""
-
-    features: list[Any]
-    gamma: list[Any]
 
 
 def centre_of(q: Posterior, X: Any, weights: Any | None) -> Centre:
     """The centre of these rows."""
     w = (np.ones(len(X)) if weights is None else weights) / (len(X) if weights is None else weights.sum())
     parts = parts_of(q, X.shape[1])
-    blocks = [(X[rows], w[rows]) for rows in (slice(i, i + BLOCK_ROWS) for i in range(0, len(X), BLOCK_ROWS))]
-
+    blocks = [(X[rows], w[rows]) for rows in row_slices(len(X), BLOCK_ROWS)]
     # pairs first: what belongs to a column depends on the mean over the other one
-    pairs = {p: _means_of_pair(q, part, blocks) for p, part in enumerate(parts) if part.shared}
+    pairs = {p: _Pair(q, part).centred_on(blocks) for p, part in enumerate(parts) if part.shared}
     features: list[Any] = []
     gamma: list[Any] = []
     variances = []
@@ -116,142 +100,106 @@ def centre_of(q: Posterior, X: Any, weights: Any | None) -> Centre:
         phi: Any = 0.0
         by_gamma, first, second = 0.0, 0.0, 0.0
         for x, share in blocks:
-            own, by_pairs = _by_gamma(q, pairs, parts, p, x)
-            effect = own + by_pairs
-            if part.shared:
-                effect = effect + _mean_of(q, [_apart(q, pairs, parts, p, x)])
-            else:  # ψ is linear in φ: its mean takes one solution for all rows
-                cross = part.cross(x)
-                effect = effect + q.weights[q.factor.slices[part.term]] @ cross
-                effect = effect + _mean_of(q, list(_of_pairs(q, pairs, parts, p, x)))
-                phi = phi + cross @ share
+            effect = _mean_of(q, _of_pairs(pairs, part, p, x))
+            if not part.shared:  # ψ is linear in φ: its mean takes one solution for all rows
+                cross, own = part.Kuf(x), _by_gamma(q, part, x)
+                effect = effect + q.weights[q.factor.slices[part.place]] @ cross + own
+                phi, by_gamma = phi + cross @ share, by_gamma + own @ share
             first, second = first + float(effect @ share), second + float(effect**2 @ share)
-            by_gamma = by_gamma + own @ share
-        own_block = q.factor.blocks[part.term]
-        features.append(np.concatenate(pairs[p].features) if part.shared else own_block.solve(phi[:, None])[:, 0])
-        gamma.append(np.concatenate(pairs[p].gamma) if part.shared else np.reshape(by_gamma, 1))
         variances.append(max(second - first**2, 0.0))
+        if part.shared:
+            of_features, of_gamma = zip(*pairs[p].means, strict=True)
+            features.append(np.concatenate(of_features))
+            gamma.append(np.concatenate(of_gamma))
+        else:
+            features.append(q.factor.blocks[part.place].solve(phi[:, None])[:, 0])
+            gamma.append(np.reshape(by_gamma, 1))
     return Centre(tuple(features), tuple(gamma), np.array(variances))
 
 
-def _means_of_pair(q: Posterior, part: Part, blocks: list[tuple[Any, Any]]) -> _PairMeans:
-    def mean(of: Any, side: int) -> Any:
-        return sum(of(q, part, side, x) @ share for x, share in blocks)
+class CentredEffects:
+    """The effects of all parts of a posterior on so many columns, told as what they are apart from their centre."""
 
-    return _PairMeans([mean(_side, side) for side in (0, 1)], [mean(_side_by_gamma, side) for side in (0, 1)])
+    def __init__(self, q: Posterior, centre: Centre, width: int):
+        self._q, self._centre, self.parts = q, centre, parts_of(q, width)
+        self._pairs = {}
+        for p, part in enumerate(self.parts):
+            if part.shared:
+                C: Any = q.factor.blocks[part.place]
+                features = np.split(centre.features[p], [C.factors[0].size])
+                self._pairs[p] = _Pair(q, part, zip(features, np.split(centre.gamma[p], 2), strict=True))
+
+    def at(self, p: int, X: Any) -> tuple[Any, Any]:
+        """Mean and variance of the effect of the p-th part at rows X."""
+        q, part = self._q, self.parts[p]
+        features = q.factor.blocks[part.place].solve(part.Kuf(X))
+        pieces = _of_pairs(self._pairs, part, p, X)
+        if not part.shared:
+            own = (features - self._centre.features[p][:, None], _by_gamma(q, part, X) - self._centre.gamma[p])
+            pieces = [(q.factor.slices[part.place], *own), *pieces]
+        if q.root.ndim == 1:
+            spread = np.concatenate([q.root[s, None] * psi for s, psi, _ in pieces])
+        else:
+            spread = sum(q.root[s].T @ psi for s, psi, _ in pieces)
+        return _mean_of(q, pieces), residual_variance(part.variances(X), features) + (spread**2).sum(axis=0)
+
+    def level(self) -> float:
+        """What all effects are centred by, on the scale of f: with the effects it adds up to the mean."""
+        q, total = self._q, 0.0
+        for p, part in enumerate(self.parts):
+            own = (q.factor.slices[part.place], self._centre.features[p][:, None], self._centre.gamma[p])
+            total += float(_mean_of(q, [self._pairs[p].told(np.zeros((1, 0)), ()) if part.shared else own])[0])
+        return total
 
 
-def _means_of_pairs(q: Posterior, parts: list[Part], centre: Centre) -> dict[int, _PairMeans]:
-    """The means of all shared pairs, as a centre has them."""
-    return {
-        p: _PairMeans(np.split(centre.features[p], [_sizes(q, part)[0]]), np.split(centre.gamma[p], 2))
-        for p, part in enumerate(parts)
-        if part.shared
-    }
+# what a part is made of: where its features stand among all, what they are at some rows, and what the points add there
+
+Piece = tuple[slice, Any, Any]
 
 
-def _sizes(q: Posterior, part: Part) -> list[int]:
-    """How many features each of the two columns of a pair has."""
-    C: Any = q.factor.blocks[part.term]
-    return [factor.size for factor in C.factors]
+class _Pair:
+    """A joint effect of two columns that have effects of their own, and the means of what it is made of."""
+
+    def __init__(self, q: Posterior, part: Part, means: Any = ()):
+        C: Any = q.factor.blocks[part.place]
+        self._place, self.means = q.factor.slices[part.place], tuple(means)  # for each column ᾱ, and that of k(x,γ)
+        self._sides = tuple(zip(part.features.sides(part.kernel), part.columns, C.factors, strict=True))  # type: ignore[attr-defined]
+        self._gamma = np.zeros((0, max(part.columns) + 1)) if q.gamma is None else q.gamma
+        self._a_gamma = np.zeros(0) if q.gamma is None else q.a_gamma
+
+    def _at(self, side: int, X: Any) -> tuple[Any, Any]:
+        """Of one column: its whitened features α(x), and k(γ,x), (|γ|, N)."""
+        (features, kernel), column, C = self._sides[side]
+        x = X[:, [column]]
+        return C.solve(features.Kuf(kernel, x)), kernels.covariance(kernel, self._gamma[:, [column]], x)
+
+    def centred_on(self, blocks: list[tuple[Any, Any]]) -> "_Pair":
+        """The same with the means over these rows, each with its share."""
+        each = ([[value @ share for value in self._at(side, x)] for x, share in blocks] for side in (0, 1))
+        self.means = tuple(tuple(map(sum, zip(*values, strict=True))) for values in each)
+        return self
+
+    def told(self, X: Any, apart: tuple[int, ...]) -> Piece:
+        """The product over both columns, of what these are `apart` from their means, and of the means of others."""
+        columns = []
+        for side, means in enumerate(self.means):
+            level = [np.broadcast_to(mean[:, None], (len(mean), len(X))) for mean in means]
+            columns.append([a - b for a, b in zip(self._at(side, X), level, strict=True)] if side in apart else level)
+        (alpha, k), (beta, l) = columns
+        return self._place, row_products([alpha, beta]), self._a_gamma @ (k * l)
 
 
-def part_levels(q: Posterior, centre: Centre, width: int) -> Any:
-    """What every effect is centred by, on the scale of f: with the effects these add up to the mean."""
-    levels, parts = [], parts_of(q, width)
-    pairs = _means_of_pairs(q, parts, centre)
-    for p, part in enumerate(parts):
-        psi, by_gamma = centre.features[p], centre.gamma[p]
-        if part.shared:
-            psi = np.kron(*pairs[p].features)
-            by_gamma = 0.0 if q.gamma is None else np.prod(pairs[p].gamma, axis=0) @ q.a_gamma
-        levels.append(float(q.whitened_weights[q.factor.slices[part.term]] @ psi + np.sum(by_gamma)))
-    return np.array(levels)
-
-
-def centred_effect(q: Posterior, centre: Centre, p: int, X: Any) -> tuple[Any, Any]:
-    """Mean and variance of the effect of the p-th part at rows X."""
-    parts = parts_of(q, X.shape[1])
-    part, pairs = parts[p], _means_of_pairs(q, parts, centre)
-    (s, psi), *others = _pieces(q, pairs, parts, p, X)
-    own, by_pairs = _by_gamma(q, pairs, parts, p, X)
-    features = psi
+def _of_pairs(pairs: dict[int, _Pair], part: Part, p: int, X: Any) -> list[Piece]:
+    """Of a pair what both columns do together, of a column what belongs to it of the pairs that it is in."""
     if part.shared:
-        features = q.factor.blocks[part.term].solve(part.cross(X))
-    else:
-        psi, own = psi - centre.features[p][:, None], own - centre.gamma[p]
-    pieces = [(s, psi), *others]
-    mean = _mean_of(q, pieces) + own + by_pairs
-    if q.root.ndim == 1:
-        spread = np.concatenate([q.root[s, None] * piece for s, piece in pieces])
-    else:
-        spread = sum(q.root[s].T @ piece for s, piece in pieces)
-    return mean, residual_variance(part.variances(X), features) + (spread**2).sum(axis=0)
+        return [pairs[p].told(X, (0, 1))]
+    return [pairs[other].told(X, (side,)) for other, side in part.pairs]
 
 
-# what a part is made of
+def _by_gamma(q: Posterior, part: Part, X: Any) -> Any:
+    """What the points add at rows X, but for pairs."""
+    return np.zeros(len(X)) if q.gamma is None else part.covariance(X, q.gamma) @ q.a_gamma
 
 
-def _pieces(
-    q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any
-) -> Iterator[tuple[slice, Any]]:
-    """Where features stand among all and what they are at rows X: own ones, then those of the pairs of a column."""
-    part = parts[p]
-    if part.shared:
-        yield _apart(q, pairs, parts, p, X)
-        return
-    yield q.factor.slices[part.term], q.factor.blocks[part.term].solve(part.cross(X))
-    yield from _of_pairs(q, pairs, parts, p, X)
-
-
-def _apart(q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any) -> tuple[slice, Any]:
-    """Of a shared pair: (α − ᾱ) ⊗ (β − β̄)."""
-    part = parts[p]
-    apart = [_side(q, part, side, X) - pairs[p].features[side][:, None] for side in (0, 1)]
-    return q.factor.slices[part.term], row_products(apart)
-
-
-def _of_pairs(
-    q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any
-) -> Iterator[tuple[slice, Any]]:
-    """What belongs to a column of the pairs that it is in: (α − ᾱ) ⊗ β̄, or the other way round."""
-    for other, side in parts[p].pairs:
-        pair, means = parts[other], pairs[other].features
-        both = [np.repeat(mean[:, None], len(X), axis=1) for mean in means]
-        both[side] = _side(q, pair, side, X) - means[side][:, None]
-        yield q.factor.slices[pair.term], row_products(both)
-
-
-def _by_gamma(q: Posterior, pairs: dict[int, _PairMeans], parts: list[Part], p: int, X: Any) -> tuple[Any, Any]:
-    """What the points add at rows X: by the part itself, and by the pairs of its column."""
-    part, zero = parts[p], np.zeros(len(X))
-    if q.gamma is None:
-        return zero, zero
-    if part.shared:
-        first, second = (_side_by_gamma(q, part, side, X).T - pairs[p].gamma[side] for side in (0, 1))
-        return (first * second) @ q.a_gamma, zero
-    by_pairs = zero
-    for other, side in part.pairs:
-        means = pairs[other].gamma
-        apart = _side_by_gamma(q, parts[other], side, X).T - means[side]
-        by_pairs = by_pairs + (apart * means[1 - side]) @ q.a_gamma
-    return part.covariance(X, q.gamma) @ q.a_gamma, by_pairs
-
-
-def _side(q: Posterior, part: Part, side: int, X: Any) -> Any:
-    """α(x) or β(y): the whitened features of one column of a pair."""
-    C: Any = q.factor.blocks[part.term]
-    (features, kernel), column = part.features.sides(part.kernel)[side], part.columns[side]
-    return C.factors[side].solve(features.Kuf(kernel, X[:, [column]]))
-
-
-def _side_by_gamma(q: Posterior, part: Part, side: int, X: Any) -> Any:
-    """k(γ,x) of one column of a pair, (|γ|, N)."""
-    if q.gamma is None:
-        return np.zeros((0, len(X)))
-    (_, kernel), column = part.features.sides(part.kernel)[side], [part.columns[side]]
-    return kernels.covariance(kernel, q.gamma[:, column], X[:, column])
-
-
-def _mean_of(q: Posterior, pieces: list[tuple[slice, Any]]) -> Any:
-    return sum((q.whitened_weights[s] @ piece for s, piece in pieces), start=0.0)
+def _mean_of(q: Posterior, pieces: list[Piece]) -> Any:
+    return sum((q.whitened_weights[s] @ psi + by_gamma for s, psi, by_gamma in pieces), start=0.0)

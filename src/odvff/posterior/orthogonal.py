@@ -14,7 +14,6 @@ With K_β = C Cᵀ, ψ(x) = C⁻¹φ(x), whitened q(u) = N(m, S) and S = R Rᵀ:
 | ODVFF      | Fourier, or Fourier with points | inducing points |
 """
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,11 +23,9 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
-from odvff.posterior.curves import Curves
-from odvff.posterior.point_sum import PointSum
+from odvff.posterior.fast import Curves, FastFeatures, PointSum
 from odvff.posterior.residual import residual_variance, unexplained
-from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator
-from odvff.posterior.whitened import FastFeatures
+from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator, with_detail
 from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix, numbers, untraced, vector, whole
 from odvff.terms import Sum, Term
@@ -110,9 +107,7 @@ class Posterior:
     def mean(self, X: Array) -> Array:
         """E f(x), row by row; of terms of one column in a time that grows neither with |β| nor with |γ|."""
         X = matrix(X, "X")
-        if not self._is_fast(X):
-            return self._with_points(X, self.weights @ self.terms.Kuf(X))
-        return self._with_points(X, self._curves(X))
+        return self._with_points(X, self._curves(X) if self._is_fast(X) else self.weights @ self.terms.Kuf(X))
 
     def variance(self, X: Array) -> Array:
         """Var f(x), row by row."""
@@ -225,20 +220,10 @@ class Posterior:
             raise InputError(f"method must be 'auto', 'exact' or 'pathwise', got {method!r}.")
         untraced("sample", X, self.weights, self.root, instead="sample outside the transformed function")
         n_samples = whole(n_samples, "n_samples", at_least=1, remedy="ask for one or more")
-        rng = random_generator(seed)
         if method == "exact" or (method == "auto" and len(X) <= JOINT_ROWS):
-            return joint_samples(self.mean(X), self.covariance(X), n_samples, rng)
-        paths = self.paths(n_samples, seed=seed)
-        left_out = paths.unresolved(X)
-        share = float((left_out / self.terms.variances(X)).max())
-        if share > 0.01:
-            warnings.warn(
-                f"up to {100 * share:.0f} % of the prior variance at these rows is finer than sampled paths resolve, "
-                "or lies outside the box; it is drawn independently for each row. For joint samples there, pass fewer "
-                "rows with method='exact'.",
-                stacklevel=2,
-            )
-        return paths(X) + np.sqrt(left_out) * rng.standard_normal((n_samples, len(X)))
+            return joint_samples(self.mean(X), self.covariance(X), n_samples, random_generator(seed))
+        rows = self.paths(n_samples, seed=seed).with_unresolved(X)
+        return with_detail(rows, seed, "for joint samples there, pass fewer rows with method='exact'", stacklevel=3)
 
     def paths(self, n_samples: int = 1, *, seed: int | None = None, refinement: int = REFINEMENT) -> Paths:
         """Sampled functions that can be evaluated anywhere; `refinement` times the features resolve their detail."""
@@ -247,8 +232,7 @@ class Posterior:
         rng = random_generator(seed)
         noise = rng.standard_normal((self.factor.size, n_samples))
         spread = self.root[:, None] * noise if self.root.ndim == 1 else self.root @ noise
-        whitened = self.whitened_weights[:, None] + spread
-        return draw_paths(self.terms, self.factor, whitened, self.gamma, self.a_gamma, refinement, rng)
+        return draw_paths(self, self.whitened_weights[:, None] + spread, refinement, rng)
 
     def effects(self, X: Array, *, covariance: bool = False) -> Effects:
         """Mean and variance of each f_t and of their sum, row by row."""

@@ -9,8 +9,10 @@ points), so draw u′ ~ N(0, K′), of which u = u′[positions] is a part, and 
 The rest, k − ψ′ᵀψ′, is what a path does not resolve; `Paths.unresolved` tells how much that is.
 """
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from odvff.posterior.residual import ROUNDING, residual_variance
 from odvff.support.arrays import Array
 from odvff.support.checks import matrix, whole
 from odvff.terms import Sum, Term
+
+UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a warning
 
 
 def random_generator(seed: int | None) -> np.random.Generator:
@@ -63,24 +67,35 @@ class Paths:
         psi = self._factor.solve(self.terms.Kuf(X))
         return residual_variance(self.terms.variances(X), psi)
 
+    def with_unresolved(self, X: Array) -> Array:
+        """The values, and below them the prior variance that they leave out, and all of it: (n_samples + 2, N)."""
+        return np.concatenate([self(X), self.unresolved(X)[None], self.terms.variances(X)[None]])
+
     @cached_property
     def _factor(self) -> BlockFactor:
         """The same for every block of rows."""
         return self.terms.Kuu().factor()
 
 
-def draw_paths(
-    terms: Sum,
-    factor: BlockFactor,
-    whitened: Array,
-    gamma: Array | None,
-    a_gamma: Array | None,
-    refinement: int,
-    rng: np.random.Generator,
-) -> Paths:
-    """Paths from whitened draws m − ψ(γ)a_γ + Rε, of shape (|β|, n_samples), one column for each."""
+def with_detail(rows: Array, seed: int | None, advice: str, stacklevel: int) -> Array:
+    """Values `with_unresolved` completed: what the functions leave out is drawn for each row on its own."""
+    values, unresolved, prior = rows[:-2], rows[-2], rows[-1]
+    share = float((unresolved / prior).max())
+    if share > UNRESOLVED:
+        warnings.warn(
+            f"up to {100 * share:.0f} % of the prior variance at these rows is finer than sampled functions resolve, "
+            f"or lies outside the box, far from the training rows; it is drawn independently for each row; {advice}.",
+            stacklevel=stacklevel,
+        )
+    # in a stream of its own, as the functions were drawn with this seed too
+    rng = np.random.default_rng(None if seed is None else [seed, 1])
+    return values + np.sqrt(unresolved) * rng.standard_normal(values.shape)
+
+
+def draw_paths(q: Any, whitened: Array, refinement: int, rng: np.random.Generator) -> Paths:
+    """Paths of a posterior from whitened draws m − ψ(γ)a_γ + Rε, of shape (|β|, n_samples), one column for each."""
     fine_terms, weights = [], []
-    for term, C, s in zip(terms, factor.blocks, factor.slices, strict=True):
+    for term, C, s in zip(q.terms, q.factor.blocks, q.factor.slices, strict=True):
         features = term.features.suited(term.kernel)
         fine = Term(term.kernel, features.refined(refinement), term.columns, term.name)
         positions = features.positions(fine.features)
@@ -91,4 +106,4 @@ def draw_paths(
         w[positions] += C.solve_transpose(whitened[s] - C.solve(u))
         fine_terms.append(fine)
         weights.append(w)
-    return Paths(Sum(tuple(fine_terms)), np.concatenate(weights), gamma, a_gamma)
+    return Paths(Sum(tuple(fine_terms)), np.concatenate(weights), q.gamma, q.a_gamma)

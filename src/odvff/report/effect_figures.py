@@ -49,8 +49,8 @@ class Scale:
 
 
 def shown(model: Model, output: int) -> list[Shown]:
-    """All terms, the strongest first; terms of more than two columns have no picture."""
-    effects = model.effects(None, output)
+    """All terms, the strongest first."""
+    effects = model.effects(None, output, [name for _, name, part in model.parts(output) if model.has_picture(part)])
     low, high = _range(effects.values())
 
     def reach(effect: Effect | None) -> str:

@@ -20,7 +20,7 @@ from odvff.inference.closed_form import beyond_beta
 from odvff.inference.collapsed.fit import Fit, posterior_of
 from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
-from odvff.posterior.whitened import FastFeatures
+from odvff.posterior.fast import FastFeatures
 from odvff.rows import Chunk, row_slices
 from odvff.statistics import collect
 from odvff.statistics.collect import weighted_rows

@@ -114,6 +114,7 @@ class Category:
     counts: tuple[float, ...]
 
     width = 1
+    size = 1.0  # of a code, in the user's units
     missing = False  # it is a level
 
     def __post_init__(self) -> None:
