@@ -343,7 +343,7 @@ def test_no_permission(folder, tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk(folder, tmp_path, monkeypatch):
     """Files of the run land on a device that is always full; the old output stays."""
-    import odvff.support.atomic
+    import odvff.support.storage
 
     (tmp_path / "p.csv").write_text("old")
     model, data = folder / "y.odvff", folder / "t.csv"
@@ -351,8 +351,8 @@ def test_a_full_disk(folder, tmp_path, monkeypatch):
     def full(**_):
         return os.open("/dev/full", os.O_WRONLY), "/dev/full"
 
-    monkeypatch.setattr(odvff.support.atomic.tempfile, "mkstemp", full)
-    monkeypatch.setattr(odvff.support.atomic.Path, "unlink", lambda *_, **__: None)
+    monkeypatch.setattr(odvff.support.storage.tempfile, "mkstemp", full)
+    monkeypatch.setattr(odvff.support.storage.Path, "unlink", lambda *_, **__: None)
     assert "cannot be written: " in said("predict", model, data, "-o", tmp_path / "p.csv", code=4)
     assert (tmp_path / "p.csv").read_text() == "old"
 

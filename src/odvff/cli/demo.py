@@ -10,10 +10,10 @@ import pyarrow.parquet
 from odvff.cli.fit import fitted
 from odvff.cli.options import Csv, FitOptions
 from odvff.cli.terminal import Terminal, table
-from odvff.errors import FileError, InputError
+from odvff.errors import InputError
 from odvff.model.model import Model
 from odvff.report import write_report
-from odvff.support.atomic import replacing
+from odvff.support.storage import make_folder, replacing
 from odvff.tables import Category
 from odvff.tables.file_source import FileSource
 from odvff.tables.files import TableFiles
@@ -24,12 +24,7 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 def run_demo(folder: Path, terminal: Terminal) -> None:
     """Make the table, fit, compare with simpler models, and write the report."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"the folder {folder} cannot be made: {error.strerror}; choose another with --folder."
-        ) from error
+    make_folder(folder, "choose another with --folder")
     data, model, report = folder / "flights.parquet", folder / "flights.odvff", folder / "flights.html"
     rows = _flights()
     with replacing(data) as temporary:

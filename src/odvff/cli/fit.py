@@ -16,8 +16,8 @@ from odvff.errors import Argument, FileError, InputError
 from odvff.model.file import inspect, save
 from odvff.model.model import Model
 from odvff.model.summary import COLUMNS, summarise
-from odvff.support.atomic import check_output
 from odvff.support.journal import EVERY, FolderJournal
+from odvff.support.storage import check_output
 from odvff.support.threads import n_threads
 from odvff.tables.csv_file import Reading
 from odvff.tables.file_source import FileSource

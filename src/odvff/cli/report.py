@@ -7,7 +7,7 @@ from odvff.cli.options import Csv
 from odvff.cli.terminal import Terminal
 from odvff.model.file import load
 from odvff.report import write_report
-from odvff.support.atomic import check_output
+from odvff.support.storage import check_output
 
 
 def report_model(

@@ -24,7 +24,7 @@ from odvff.report.figures import Figure
 from odvff.report.numbers import count, label, number, percent, prose
 from odvff.report.palette import DARK_OF, PAIRS
 from odvff.report.quality_figures import quality_figures, training_figures
-from odvff.support.atomic import write_bytes
+from odvff.support.storage import write_bytes
 
 MOST_FIGURES, LEAST_FIGURES, SHOWN_CLASSES = 120, 6, 20
 MOST_RANKED = 50

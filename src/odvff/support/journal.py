@@ -64,12 +64,7 @@ class FolderJournal(Journal):
         return (arrays, words["words"]) if words.get("fingerprint") == self._fingerprint else None
 
     def write(self, stage: str, arrays: dict[str, Any], words: dict[str, Any]) -> None:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(
-                f"the folder {self.folder} cannot be made: {error.strerror}; choose another place."
-            ) from error
+        storage.make_folder(self.folder, "choose another place")
         try:
             storage.write(self.path(stage), KIND, arrays, {"fingerprint": self._fingerprint, "words": words})
         except FileError:
