@@ -496,8 +496,8 @@ def test_weights_do_not_count_in_what_is_measured_and_this_is_said(folder, tmp_p
 
 
 def test_arguments_have_options_and_errors_say_those(folder, tmp_path):
-    from odvff.cli.failures import as_option
     from odvff.cli.options import ARGUMENTS
+    from odvff.cli.terminal import as_option
     from odvff.errors import Argument, FitWarning, InputError
 
     options = {o for p in typer.main.get_command(app).commands["fit"].params for o in p.opts}

@@ -1,17 +1,18 @@
 """The commands. What one needs is imported when it runs, so that help comes at once."""
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option, Typer
 
-from odvff.cli.failures import CODES, reported
-from odvff.cli.options import Csv, Data, FitOptions, KnownTarget, ModelFile, PredictOptions, Strict, one_by_one
-from odvff.cli.terminal import Terminal
+from odvff.cli.options import Csv, Data, FitOptions, KnownTarget, ModelFile, PredictOptions, Strict
+from odvff.cli.terminal import CODES, Terminal
 
-app = typer.Typer(
+app = Typer(
     name="odvff",
     help="Gaussian processes for tables: fit a file, predict with intervals, and see what each column does.",
     epilog=CODES,
@@ -27,29 +28,38 @@ def _version(wanted: bool) -> None:
         from importlib.metadata import version
 
         print(f"odvff {version('odvff')}")
-        raise typer.Exit
+        raise Exit
 
 
 @app.callback()
 def _main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     pass
 
 
 def command(*examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command with examples of it, whose errors become messages."""
+    """A command with examples of it, whose errors become messages.
+
+    Options that go together are a class: the command takes one of it, and typer sees each option.
+    """
 
     def added(run: Callable[..., None]) -> Callable[..., None]:
-        @wraps(run)
-        def reporting(*, terminal: Terminal, **given: Any) -> None:
-            with reported(terminal.as_json):
-                run(terminal=terminal, **given)
+        own = signature(run).parameters.values()
+        groups: dict[str, Any] = {p.name: p.annotation for p in own if is_dataclass(p.annotation)}
+        options = {name: signature(group).parameters for name, group in groups.items()}
 
-        one = one_by_one(reporting, (FitOptions, PredictOptions, Csv, Terminal))
-        return app.command(epilog="\n\n".join(f"Example: {example}" for example in examples))(one)
+        @wraps(run)
+        def one_by_one(**given: Any) -> None:
+            made = {name: group(**{o: given.pop(o) for o in options[name]}) for name, group in groups.items()}
+            with made["terminal"].reporting():
+                run(**given, **made)
+
+        each = [q for p in own for q in (options[p.name].values() if p.name in options else [p])]
+        one_by_one.__signature__ = Signature(  # type: ignore[attr-defined]
+            [p.replace(kind=Parameter.KEYWORD_ONLY) for p in each]
+        )
+        return app.command(epilog="\n\n".join(f"Example: {example}" for example in examples))(one_by_one)
 
     return added
 
@@ -91,10 +101,10 @@ def report(
     model: ModelFile,
     data: Annotated[
         list[str] | None,
-        typer.Argument(help="Rows with a known target to measure the model on; by default those held out in training."),
+        Argument(help="Rows with a known target to measure the model on; by default those held out in training."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The HTML file; by default named after the model.")
+        Path | None, Option("--output", "-o", help="The HTML file; by default named after the model.")
     ] = None,
     target: KnownTarget = None,
     *,
@@ -102,7 +112,7 @@ def report(
     terminal: Terminal,
 ) -> None:
     """Write a report for people: one HTML file with effects, uncertainty and warnings, which needs no network."""
-    from odvff.cli.report import report_model
+    from odvff.cli.evaluate import report_model
 
     report_model(model, data or [], output, target, csv, terminal)
 
@@ -110,7 +120,7 @@ def report(
 @command("odvff inspect delay.odvff --json")
 def inspect(model: ModelFile, terminal: Terminal) -> None:
     """Show what is inside a model file."""
-    from odvff.cli.inspect import inspect_model
+    from odvff.cli.evaluate import inspect_model
 
     inspect_model(model, terminal)
 
@@ -118,7 +128,7 @@ def inspect(model: ModelFile, terminal: Terminal) -> None:
 @command("odvff demo --folder trial")
 def demo(
     *,
-    folder: Annotated[Path, typer.Option(help="Where the table, the model and the report go.")] = Path("odvff-demo"),
+    folder: Annotated[Path, Option(help="Where the table, the model and the report go.")] = Path("odvff-demo"),
     terminal: Terminal,
 ) -> None:
     """Predict the arrival delays of all flights out of New York in 2013, and write a report."""

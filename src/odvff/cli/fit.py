@@ -9,9 +9,8 @@ import numpy as np
 
 import odvff
 from odvff.cli.evaluate import measure, quality_text, warn_of_rows
-from odvff.cli.failures import as_option
 from odvff.cli.options import ARGUMENTS, Csv, FitOptions
-from odvff.cli.terminal import Terminal, table
+from odvff.cli.terminal import Terminal, as_option, table
 from odvff.errors import Argument, FileError, InputError
 from odvff.model.file import inspect, save
 from odvff.model.model import Model
@@ -30,7 +29,31 @@ FEW_CLASSES = 10
 
 def fit_files(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> None:
     """Fit, measure on held-out rows, save, and say what came of it."""
-    _tell(*fitted(data, options, csv, terminal), terminal)
+    model, place, source = fitted(data, options, csv, terminal)
+    summary, evaluation = summarise(model, as_option), model.evaluation
+    result = {
+        "model": str(place),
+        "task": model.task.name,
+        "target": source.target,
+        "rows": source.n_rows,
+        "held_out_rows": source.n_held,
+        "dropped_rows": source.dropped,
+        "facts": summary.facts,
+        "terms": {
+            heading or "all": [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+            for heading, rows in summary.tables.items()
+        },
+        "notes": list(summary.notes),
+        "evaluation": None if evaluation is None else evaluation.to_words(),
+    }
+    parts = [table(COLUMNS, rows, heading) for heading, rows in summary.tables.items()]
+    parts += ["\n".join(f"note: {note}" for note in summary.notes)]
+    if evaluation is not None:
+        parts.append(quality_text(evaluation, f"on {source.n_held:,} rows that were held out"))
+    facts = ", ".join(f"{name} {summary.facts[name]}" for name in ("method", "features", "likelihood", "evidence"))
+    parts.append(f"{source.n_rows:,} rows, {facts}")
+    parts.append(f"model written to {place}; see it with: odvff report {place}")
+    terminal.show(result, "\n\n".join(parts))
 
 
 def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> tuple[Model, Path, FileSource]:
@@ -41,7 +64,10 @@ def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -
     reading = Reading(csv.delimiter, csv.encoding, frozenset(categorical), frozenset(exclude))
     files = TableFiles(data, reading)
     check_column(options.target, files.names)
-    task = _task(files, options, terminal)
+    task: str = options.task
+    if task == "auto":
+        task, reason = _guessed(files, options.target)
+        terminal.say(f"{task}, as the target {options.target!r} {reason}")
     source = FileSource(
         files,
         options.target,
@@ -71,10 +97,9 @@ def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -
                 model = replace(model, evaluation=measured)
             if files.fingerprint() != before:
                 raise InputError(f"{data[0]} changed while it was read; run the command again.")
-        except FileError:  # a full disk, perhaps: there is something to go on with
-            raise
-        except Exception:
-            journal.clear()
+        except Exception as error:
+            if not isinstance(error, FileError):  # a full disk, perhaps: there is something to go on with
+                journal.clear()
             raise
         except KeyboardInterrupt as error:
             raise KeyboardInterrupt(
@@ -99,15 +124,6 @@ def _check_place(place: Path, inputs: list[str]) -> None:
             inspect(place)
         except FileError as error:
             raise FileError(f"{place} is there already and is no model; choose another name, or remove it.") from error
-
-
-def _task(files: TableFiles, options: FitOptions, terminal: Terminal) -> str:
-    """Regression or classification."""
-    if options.task != "auto":
-        return options.task
-    task, reason = _guessed(files, options.target)
-    terminal.say(f"{task}, as the target {options.target!r} {reason}")
-    return task
 
 
 def _guessed(files: TableFiles, target: str) -> tuple[str, str]:
@@ -171,14 +187,14 @@ def _number_or_auto(text: str, name: str) -> int | str:
     return int(text)
 
 
-def _pairs(text: str) -> int | str | list[tuple[str, str]]:
+def _pairs(text: str) -> int | str | list[tuple[str, ...]]:
     """auto, a number, or pairs of columns."""
     if text == "auto" or text.isdecimal():
         return _number_or_auto(text, "interactions")
     pairs = [tuple(name.strip() for name in pair.split(":")) for pair in text.split(",")]
     if not all(len(pair) == 2 and all(pair) for pair in pairs):
         raise InputError(f"--interactions must be auto, a number, or pairs such as width:height, got {text!r}.")
-    return [(pair[0], pair[1]) for pair in pairs]
+    return pairs
 
 
 def _journal(place: Path, options: FitOptions, csv: Csv, data: dict[str, Any], terminal: Terminal) -> FolderJournal:
@@ -202,30 +218,3 @@ def _journal(place: Path, options: FitOptions, csv: Csv, data: dict[str, Any], t
         journal.clear()
     journal.write("run", {"nothing": np.zeros(1)}, {})
     return journal
-
-
-def _tell(model: Model, place: Path, source: FileSource, terminal: Terminal) -> None:
-    summary, evaluation = summarise(model, as_option), model.evaluation
-    result = {
-        "model": str(place),
-        "task": model.task.name,
-        "target": source.target,
-        "rows": source.n_rows,
-        "held_out_rows": source.n_held,
-        "dropped_rows": source.dropped,
-        "facts": summary.facts,
-        "terms": {
-            heading or "all": [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-            for heading, rows in summary.tables.items()
-        },
-        "notes": list(summary.notes),
-        "evaluation": None if evaluation is None else evaluation.to_words(),
-    }
-    parts = [table(COLUMNS, rows, heading) for heading, rows in summary.tables.items()]
-    parts += ["\n".join(f"note: {note}" for note in summary.notes)]
-    if evaluation is not None:
-        parts.append(quality_text(evaluation, f"on {source.n_held:,} rows that were held out"))
-    facts = ", ".join(f"{name} {summary.facts[name]}" for name in ("method", "features", "likelihood", "evidence"))
-    parts.append(f"{source.n_rows:,} rows, {facts}")
-    parts.append(f"model written to {place}; see it with: odvff report {place}")
-    terminal.show(result, "\n\n".join(parts))
