@@ -86,6 +86,16 @@ def test_help_comes_at_once_and_has_examples():
     assert "odvff 0." in run("--version").output
 
 
+def test_what_a_command_is_given_is_what_does_it_takes():
+    from odvff.cli import app as declared
+    from odvff.cli import demo, evaluate, fit, predict
+
+    for module, names in ((fit, "fit"), (predict, "predict"), (evaluate, "evaluate report inspect"), (demo, "demo")):
+        for name in names.split():
+            given = inspect.signature(getattr(declared, name).__wrapped__).parameters
+            assert list(given) == list(inspect.signature(getattr(module, name)).parameters), name
+
+
 def test_fit_says_what_it_found(folder, tmp_path):
     place = tmp_path / "m.odvff"
     result = run("fit", folder / "t.parquet", "-t", "y", "-x", "id", "-x", "kind", "--harmonics", "6", "-m", place)

@@ -10,33 +10,31 @@ import numpy as np
 from odvff.cli.options import Csv
 from odvff.cli.terminal import Terminal, as_option, table
 from odvff.errors import InputError
+from odvff.model import file
 from odvff.model.evaluation import Evaluator
-from odvff.model.file import inspect, load
+from odvff.model.file import load
 from odvff.model.model import Model
 from odvff.model.quality import METRICS, Evaluation
 from odvff.model.summary import COLUMNS, summarise
 from odvff.support.progress import Progress, Step
 from odvff.support.storage import check_output
-from odvff.tables import Category, Numeric
+from odvff.tables import Category, FileSource, Numeric, TableFiles
 from odvff.tables.csv_file import Reading
-from odvff.tables.file_source import FileSource
-from odvff.tables.files import TableFiles
 from odvff.tables.table import FrameTable
 
 SHOWN_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+Chunks = Iterable[tuple[FrameTable, Any, Any]]  # rows, targets and weights
 
 
-def evaluate_files(
-    model: Path, data: list[str], target: str | None, strict: bool, csv: Csv, terminal: Terminal
-) -> None:
+def evaluate(model: Path, data: list[str], target: str | None, strict: bool, csv: Csv, terminal: Terminal) -> None:
     """Measure, and say what came of it."""
     evaluation, source = evaluated(load(model), data, target, csv, terminal, strict=strict)
     result = {"model": str(model), "dropped_rows": source.dropped, **evaluation.to_words()}
     terminal.show(result, quality_text(evaluation, f"on {evaluation.n_rows:,} rows"))
 
 
-def report_model(
-    model: Path, data: list[str], output: Path | None, target: str | None, csv: Csv, terminal: Terminal
+def report(
+    model: Path, data: list[str] | None, output: Path | None, target: str | None, csv: Csv, terminal: Terminal
 ) -> None:
     """Write the report, and say where it is."""
     from odvff.report import write_report
@@ -44,7 +42,7 @@ def report_model(
     learned = load(model)
     evaluation = learned.evaluation
     place = model.with_suffix(".html") if output is None else output
-    check_output(place, [model, *data])
+    check_output(place, [model, *(data or [])])
     if data:
         evaluation, _ = evaluated(learned, data, target, csv, terminal)
     if evaluation is None:
@@ -53,43 +51,38 @@ def report_model(
     terminal.show({"report": str(place)}, f"report written to {place}; open it in a browser")
 
 
-def inspect_model(path: Path, terminal: Terminal) -> None:
+def inspect(model: Path, terminal: Terminal) -> None:
     """Show the columns, the terms and how the model was made."""
-    model, header = load(path), inspect(path)
-    summary = summarise(model, as_option)
+    learned, header = load(model), file.inspect(model)
+    summary = summarise(learned, as_option)
     facts = {
-        "file": f"{path} ({path.stat().st_size / 1e3:,.0f} kB)",
-        "estimator": model.made_by,
-        "target": model.target,
+        "file": f"{model} ({model.stat().st_size / 1e3:,.0f} kB)",
+        "estimator": learned.made_by,
+        "target": learned.target,
         **summary.facts,
         "made with": ", ".join(f"{name} {number}" for name, number in header["versions"].items()),
     }
     parts = [
         table(("what", "value"), list(facts.items())),
-        table(("column", "kind", "values", "missing"), [_column(c) for c in model.schema.columns], "Columns"),
+        table(("column", "kind", "values", "missing"), [_column(c) for c in learned.schema.columns], "Columns"),
         *(table(COLUMNS, rows, heading or "Terms") for heading, rows in summary.tables.items()),
         *(f"note: {note}" for note in summary.notes),
     ]
-    if model.evaluation is not None:
-        parts.append(quality_text(model.evaluation, f"on {model.evaluation.n_rows:,} rows that were held out"))
+    if (evaluation := learned.evaluation) is not None:
+        parts.append(quality_text(evaluation, f"on {evaluation.n_rows:,} rows that were held out"))
     terminal.show({"facts": facts, "header": header}, "\n\n".join(parts))
 
 
-def _column(column: Any) -> tuple[str, ...]:
+def _column(column: Numeric | Category) -> tuple[str, ...]:
     if isinstance(column, Numeric):
         return column.name, "numbers", f"{column.least:g} to {column.most:g}", "yes" if column.missing else "no"
-    assert isinstance(column, Category)
     levels = [str(level) for level in column.levels if level is not None]
     shown = ", ".join(levels[:6]) + (f", … ({len(levels)} in all)" if len(levels) > 6 else "")
     return column.name, "categories", shown, "yes" if None in column.levels else "no"
 
 
 def measure(
-    model: Model,
-    chunks: Iterable[tuple[FrameTable, Any, Any]],
-    total: int | None,
-    progress: Progress,
-    terminal: Terminal,
+    model: Model, chunks: Chunks, total: int | None, progress: Progress, terminal: Terminal
 ) -> Evaluation | None:
     """Everything about these rows, but for those of classes that the model does not know; None if none is left."""
     evaluator, done, unknown, weighted = Evaluator(model), 0, 0, False

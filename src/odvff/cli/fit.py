@@ -15,19 +15,19 @@ from odvff.errors import Argument, FileError, InputError
 from odvff.model.file import inspect, save
 from odvff.model.model import Model
 from odvff.model.summary import COLUMNS, summarise
-from odvff.support.journal import EVERY, FolderJournal
+from odvff.support.journal import EVERY, Journal
 from odvff.support.storage import check_output
 from odvff.support.threads import n_threads
+from odvff.tables import FileSource, TableFiles
 from odvff.tables.csv_file import Reading
-from odvff.tables.file_source import FileSource
-from odvff.tables.files import STANDARD_INPUT, TableFiles, check_column, check_target, is_text
+from odvff.tables.files import STANDARD_INPUT, check_column, check_target, is_text
 from odvff.tables.targets import is_number
 
 PEEK_ROWS, MANY_VALUES = 100_000, 1000
 FEW_CLASSES = 10
 
 
-def fit_files(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> None:
+def fit(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> None:
     """Fit, measure on held-out rows, save, and say what came of it."""
     model, place, source = fitted(data, options, csv, terminal)
     summary, evaluation = summarise(model, as_option), model.evaluation
@@ -83,7 +83,12 @@ def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -
         terminal.warn("a column without a name, a row index perhaps, was left out")
     before = files.fingerprint()
     place = options.model or _named_after(data[0])
-    _check_place(place, [entry[0] for entry in before])
+    check_output(place, [entry[0] for entry in before])
+    if place.exists():  # a model may replace a model, and nothing else
+        try:
+            inspect(place)
+        except FileError as error:
+            raise FileError(f"{place} is there already and is no model; choose another name, or remove it.") from error
     estimator = _estimator(task, options)
     journal = _journal(place, options, csv, {"files": before, "task": task}, terminal)
     with terminal.progress() as progress:
@@ -116,16 +121,6 @@ def _named_after(data: str) -> Path:
     return Path(f"{name or 'model'}.odvff")
 
 
-def _check_place(place: Path, inputs: list[str]) -> None:
-    """A model may replace a model, and nothing else."""
-    check_output(place, inputs)
-    if place.exists():
-        try:
-            inspect(place)
-        except FileError as error:
-            raise FileError(f"{place} is there already and is no model; choose another name, or remove it.") from error
-
-
 def _guessed(files: TableFiles, target: str) -> tuple[str, str]:
     """The task that a column calls for, and why."""
     import pyarrow as pa
@@ -133,7 +128,13 @@ def _guessed(files: TableFiles, target: str) -> tuple[str, str]:
     kind = files.schema.field(target).type
     check_target(target, kind)
     if is_text(kind):
-        _refuse_numbers_with_a_slip(_peek(files, target, MANY_VALUES), target)
+        labels = _peek(files, target, MANY_VALUES)
+        others = sorted(label for label in labels if not is_number(label))
+        if len(labels) > FEW_CLASSES and len(others) < len(labels) / 2:  # no classes, but numbers with a slip
+            raise InputError(
+                f"the target {target!r} holds numbers, and also {str(others[0])[:40]!r}; leave it empty where it is "
+                "missing, or say --task classification if these are classes."
+            )
         return "classification", "holds text (--task regression refuses that)"
     if pa.types.is_boolean(kind):
         return "classification", "is true or false"
@@ -154,16 +155,6 @@ def _peek(files: TableFiles, column: str, most: int) -> set[Any]:
         if len(values) > most or seen > PEEK_ROWS:
             break
     return values
-
-
-def _refuse_numbers_with_a_slip(labels: set[Any], target: str) -> None:
-    """Text of which most are numbers is no set of classes, but numbers with something else among them."""
-    others = sorted(label for label in labels if not is_number(label))
-    if len(labels) > FEW_CLASSES and len(others) < len(labels) / 2:
-        raise InputError(
-            f"the target {target!r} holds numbers, and also {str(others[0])[:40]!r}; leave it empty where it is "
-            "missing, or say --task classification if these are classes."
-        )
 
 
 def _estimator(task: str, options: FitOptions) -> Any:
@@ -197,18 +188,18 @@ def _pairs(text: str) -> int | str | list[tuple[str, ...]]:
     return pairs
 
 
-def _journal(place: Path, options: FitOptions, csv: Csv, data: dict[str, Any], terminal: Terminal) -> FolderJournal:
+def _journal(place: Path, options: FitOptions, csv: Csv, data: dict[str, Any], terminal: Terminal) -> Journal:
     """Where the run keeps what it has reached: a folder beside the model."""
     asked = {name: str(value) for name, value in (asdict(options) | asdict(csv)).items()}
     del asked["resume"], asked["model"]
     # rows are cut into as many pieces as there are threads, and sums of other pieces are rounded otherwise
     fingerprint = {**data, "options": asked, "version": odvff.__version__, "threads": n_threads()}
     every = float(os.environ.get("ODVFF_JOURNAL_EVERY", EVERY))  # seconds
-    journal = FolderJournal(place.with_name(place.name + ".progress"), fingerprint, every)
-    begun = journal.folder.exists()
+    folder = place.with_name(place.name + ".progress")
+    journal, begun = Journal(folder, fingerprint, every), folder.exists()
     if options.resume and begun and journal.read("run") is None:
         raise FileError(
-            f"the run in {journal.folder} had other files or options, another version, or another number of cores; "
+            f"the run in {folder} had other files or options, another version, or another number of cores; "
             "give the same, or do without --resume."
         )
     if options.resume and not begun:

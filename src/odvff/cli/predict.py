@@ -28,7 +28,7 @@ from odvff.tables.files import TableFiles, check_columns, check_usable
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 
 
-def predict_files(model: Path, data: list[str], options: PredictOptions, csv: Csv, terminal: Terminal) -> None:
+def predict(model: Path, data: list[str], options: PredictOptions, csv: Csv, terminal: Terminal) -> None:
     """Predict, write, and say where."""
     output, interval, keep = options.output, options.interval, options.keep or []
     if output is not None and output.suffix.lower() not in SUFFIXES:

@@ -35,13 +35,9 @@ class Figure:
     share: float = 0.0  # of the variance, that these make up
 
     @property
-    def height(self) -> int:
-        return int(self.layout["height"])
-
-    @property
     def scrolls(self) -> bool:
         """Within its frame."""
-        return self.height > MOST_HEIGHT and not self.wide
+        return bool(self.layout["height"] > MOST_HEIGHT) and not self.wide
 
 
 def plain(values: np.ndarray) -> list[Any]:

@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+# glibc gives blocks above a threshold back to the system as soon as they are freed, and fetches them anew, page by
+# page, for the next array of the same size: arithmetic on arrays of a megabyte spends most of its time there (an
+# exponential of 1 ns takes 8). The threshold adapts: it rises to the largest block, up to 32 MB, that was ever freed.
+# So free one. Nothing of it is touched, so nothing is used; with other allocators nothing happens
 LARGEST_KEPT = 2**25 - 2**15  # bytes, a little below the most that glibc adapts to
 
 
@@ -27,7 +31,7 @@ class _OneBlasThread(ContextDecorator):
     def __enter__(self) -> None:
         with self._lock:
             if self._users == 0:
-                _keep_memory_warm()  # what runs like this is long, and makes many arrays
+                np.empty(LARGEST_KEPT, dtype=np.uint8)  # what runs like this is long, and makes many arrays
                 self._limits = threadpool_limits(1, user_api="blas")
             self._users += 1
 
@@ -44,17 +48,6 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 def one_blas_thread() -> _OneBlasThread:
     """Hold BLAS to one thread."""
     return _ONE_BLAS_THREAD
-
-
-def _keep_memory_warm() -> None:
-    """Let freed arrays stay with the process, to be used again: memory that was used before is fast.
-
-    glibc gives blocks above a threshold back to the system as soon as they are freed, and fetches them anew, page by
-    page, for the next array of the same size: arithmetic on arrays of a megabyte spends most of its time there (an
-    exponential of 1 ns takes 8). The threshold adapts: it rises to the largest block, up to 32 MB, that was ever freed.
-    So free one. Nothing of it is touched, so nothing is used; with other allocators nothing happens.
-    """
-    np.empty(LARGEST_KEPT, dtype=np.uint8)
 
 
 def side_by_side(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
