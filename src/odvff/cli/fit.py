@@ -161,9 +161,8 @@ def _estimator(task: str, options: FitOptions) -> Any:
     from odvff.estimators import ODVFFClassifier, ODVFFRegressor
 
     made: Any = ODVFFRegressor if task == "regression" else ODVFFClassifier
-    asked = {name: getattr(options, name) for name in ARGUMENTS}
-    if options.likelihood is None:  # each estimator has its own
-        del asked["likelihood"]
+    # each estimator has defaults of its own
+    asked = {name: value for name in ARGUMENTS if (value := getattr(options, name)) is not None}
     asked |= {name: _number_or_auto(asked[name], name) for name in ("n_harmonics", "n_inducing")}
     asked["interactions"] = _pairs(options.interactions)
     asked["categorical"] = [name for name in options.categorical or [] if name != options.target] or "auto"
