@@ -35,13 +35,9 @@ def chance(share: Any, n: Any, confidence: float = CONFIDENCE) -> tuple[Any, Any
 def _calibration(evaluation: Evaluation) -> Figure:
     levels, observed = np.array(evaluation.calibration).T
     grid = np.linspace(0.0, 1.0, 41)
-    low, high = chance(grid, evaluation.n_rows)
-    made = _beside_chance(
-        (grid, low, high),
-        (levels, observed),
-        ("promised: level of the interval", "found: share of rows within"),
-        hovertemplate="promised %{x:.0%}, found %{y:.1%}<extra></extra>",
-    )
+    allowed = (grid, *chance(grid, evaluation.n_rows))
+    titles = ("promised: level of the interval", "found: share of rows within")
+    made = _beside_chance(allowed, (levels, observed), titles, "promised %{x:.0%}, found %{y:.1%}<extra></extra>")
     worst = int(np.argmax(np.abs(observed - levels)))
     summary = (
         "On the diagonal, intervals hold what they promise; below it they are too narrow, above too wide. "
@@ -51,11 +47,13 @@ def _calibration(evaluation: Evaluation) -> Figure:
     return Figure("Calibration of intervals", summary, *made, ("promised", "found"), rows)
 
 
-def _beside_chance(chance: Any, found: Any, titles: tuple[str, str], **more: Any) -> tuple[Any, dict[str, Any]]:
+def _beside_chance(
+    allowed: Any, found: Any, titles: tuple[str, str], hover: str, **more: Any
+) -> tuple[Any, dict[str, Any]]:
     """Data and layout of shares that were found against those that were said: on the diagonal, but for chance."""
-    (at, low, high), (x, y) = chance, found
+    (at, low, high), (x, y) = allowed, found
     marks = {"mode": "lines+markers", "marker": {"size": 5, "color": LIGHT["accent"]}}
-    data = [*band(at, low, high, "band_wide"), line(x, y, **marks, **more)]
+    data = [*band(at, low, high, "band_wide"), line(x, y, hovertemplate=hover, **marks, **more)]
     axes = {"xaxis": axis(title=titles[0], **SHARE), "yaxis": axis(title=titles[1], **SHARE)}
     return data, layout(300, **axes, shapes=[straight(0, 0, 1, 1)])
 
@@ -134,13 +132,9 @@ def _residuals(evaluation: Evaluation) -> Figure:
 def _reliability(one: Reliability) -> Figure:
     p, share, n = np.array(one.bins).reshape(-1, 3).T
     low, high = chance(p, n)
-    made = _beside_chance(
-        (p, low, high),
-        (p, share),
-        ("predicted probability", "found: share of rows"),
-        customdata=[int(k) for k in n],
-        hovertemplate="predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>",
-    )
+    titles, counts = ("predicted probability", "found: share of rows"), [int(k) for k in n]
+    hover = "predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>"
+    made = _beside_chance((p, low, high), (p, share), titles, hover, customdata=counts)
     rows = [(percent(a), percent(b), f"{k:,}") for a, b, k in one.bins]
     inside = (low <= share) & (share <= high)
     many = "All" if inside.all() else f"{int(inside.sum())} of {len(inside)}"
