@@ -86,6 +86,16 @@ def test_help_comes_at_once_and_has_examples():
     assert "odvff 0." in run("--version").output
 
 
+def test_what_a_command_is_given_is_what_does_it_takes():
+    from odvff.cli import app as declared
+    from odvff.cli import demo, evaluate, fit, predict
+
+    for module, names in ((fit, "fit"), (predict, "predict"), (evaluate, "evaluate report inspect"), (demo, "demo")):
+        for name in names.split():
+            given = inspect.signature(getattr(declared, name).__wrapped__).parameters
+            assert list(given) == list(inspect.signature(getattr(module, name)).parameters), name
+
+
 def test_fit_says_what_it_found(folder, tmp_path):
     place = tmp_path / "m.odvff"
     result = run("fit", folder / "t.parquet", "-t", "y", "-x", "id", "-x", "kind", "--harmonics", "6", "-m", place)
@@ -343,7 +353,7 @@ def test_no_permission(folder, tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk(folder, tmp_path, monkeypatch):
     """Files of the run land on a device that is always full; the old output stays."""
-    import odvff.support.atomic
+    import odvff.support.storage
 
     (tmp_path / "p.csv").write_text("old")
     model, data = folder / "y.odvff", folder / "t.csv"
@@ -351,8 +361,8 @@ def test_a_full_disk(folder, tmp_path, monkeypatch):
     def full(**_):
         return os.open("/dev/full", os.O_WRONLY), "/dev/full"
 
-    monkeypatch.setattr(odvff.support.atomic.tempfile, "mkstemp", full)
-    monkeypatch.setattr(odvff.support.atomic.Path, "unlink", lambda *_, **__: None)
+    monkeypatch.setattr(odvff.support.storage.tempfile, "mkstemp", full)
+    monkeypatch.setattr(odvff.support.storage.Path, "unlink", lambda *_, **__: None)
     assert "cannot be written: " in said("predict", model, data, "-o", tmp_path / "p.csv", code=4)
     assert (tmp_path / "p.csv").read_text() == "old"
 
@@ -496,8 +506,8 @@ def test_weights_do_not_count_in_what_is_measured_and_this_is_said(folder, tmp_p
 
 
 def test_arguments_have_options_and_errors_say_those(folder, tmp_path):
-    from odvff.cli.failures import as_option
     from odvff.cli.options import ARGUMENTS
+    from odvff.cli.terminal import as_option
     from odvff.errors import Argument, FitWarning, InputError
 
     options = {o for p in typer.main.get_command(app).commands["fit"].params for o in p.opts}

@@ -11,7 +11,7 @@ from odvff.likelihoods import likelihood_for
 from odvff.methods import Options, fit_rows
 from odvff.rows import CHUNK_ROWS, MemoryRows
 from odvff.statistics.collect import collect_rows
-from odvff.support.journal import NO_JOURNAL, FolderJournal
+from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.progress import silent
 from odvff.support.run import Run
 from odvff.terms import Sum
@@ -34,7 +34,7 @@ def breaks_after(n):
 
 @pytest.fixture
 def journal(tmp_path):
-    return FolderJournal(tmp_path / "run", {"files": ["a"]}, every=0.0)
+    return Journal(tmp_path / "run", {"files": ["a"]}, every=0.0)
 
 
 def test_a_journal_gives_back_what_it_was_given_to_the_same_run_only(tmp_path, journal):
@@ -44,7 +44,7 @@ def test_a_journal_gives_back_what_it_was_given_to_the_same_run_only(tmp_path, j
     assert np.array_equal(arrays["a"], np.arange(3.0))
     assert arrays["none"].shape == (0, 2)
     assert words == {"n": 3}
-    assert FolderJournal(tmp_path / "run", {"files": ["b"]}).read("stage") is None
+    assert Journal(tmp_path / "run", {"files": ["b"]}).read("stage") is None
     (tmp_path / "run" / "stage.safetensors").write_bytes(b"damaged")
     assert journal.read("stage") is None
     inner = journal.within("class 1")

@@ -10,26 +10,19 @@ import pyarrow.parquet
 from odvff.cli.fit import fitted
 from odvff.cli.options import Csv, FitOptions
 from odvff.cli.terminal import Terminal, table
-from odvff.errors import FileError, InputError
+from odvff.errors import InputError
 from odvff.model.model import Model
 from odvff.report import write_report
-from odvff.support.atomic import replacing
-from odvff.tables import Category
-from odvff.tables.file_source import FileSource
-from odvff.tables.files import TableFiles
+from odvff.support.storage import make_folder, replacing
+from odvff.tables import Category, FileSource, TableFiles
 
 TARGET = "arrival delay"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def run_demo(folder: Path, terminal: Terminal) -> None:
+def demo(folder: Path, terminal: Terminal) -> None:
     """Make the table, fit, compare with simpler models, and write the report."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"the folder {folder} cannot be made: {error.strerror}; choose another with --folder."
-        ) from error
+    make_folder(folder, "choose another with --folder")
     data, model, report = folder / "flights.parquet", folder / "flights.odvff", folder / "flights.html"
     rows = _flights()
     with replacing(data) as temporary:
@@ -44,21 +37,17 @@ def run_demo(folder: Path, terminal: Terminal) -> None:
     m = evaluation.metrics
     compared = {"the mean": m["rmse_of_the_mean"], "a linear model": linear, "odvff": m["rmse"]}
     shares = sorted(learned.rows_of_summary(), key=lambda row: -row["share"])
-    text = "\n\n".join(
-        [
-            table(
-                ("predicted by", "typical error, minutes"),
-                [(name, f"{value:.2f}") for name, value in compared.items()],
-                f"Arrival delays of {evaluation.n_rows:,} flights that no model had seen",
-            ),
-            f"{100 * m['coverage_95']:.1f} % of them were within their 95 % intervals. What matters most: "
-            + ", ".join(f"{row['term']} ({100 * row['share']:.1f} %)" for row in shares[:4])
-            + ".",
-            f"The report is in {report}: open it in a browser. Go on with: odvff --help",
-        ]
-    )
+    strongest = ", ".join(f"{row['term']} ({100 * row['share']:.1f} %)" for row in shares[:4])
+    unseen = f"Arrival delays of {evaluation.n_rows:,} flights that no model had seen"
+    errors = [(name, f"{value:.2f}") for name, value in compared.items()]
+    within = f"{100 * m['coverage_95']:.1f} % of them were within their 95 % intervals."
+    parts = [
+        table(("predicted by", "typical error, minutes"), errors, unseen),
+        f"{within} What matters most: {strongest}.",
+        f"The report is in {report}: open it in a browser. Go on with: odvff --help",
+    ]
     result = {"data": str(data), "model": str(model), "report": str(report), "rmse": compared, "metrics": m}
-    terminal.show(result, text)
+    terminal.show(result, "\n\n".join(parts))
 
 
 def _flights() -> pa.Table:

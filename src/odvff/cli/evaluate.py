@@ -1,4 +1,4 @@
-"""`odvff evaluate`, and what others say of how good a model is on rows of files."""
+"""`odvff evaluate`, `report` and `inspect`: what a model that was fitted is, and how good."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,37 +8,81 @@ from typing import Any
 import numpy as np
 
 from odvff.cli.options import Csv
-from odvff.cli.terminal import Terminal, table
+from odvff.cli.terminal import Terminal, as_option, table
 from odvff.errors import InputError
+from odvff.model import file
 from odvff.model.evaluation import Evaluator
 from odvff.model.file import load
 from odvff.model.model import Model
 from odvff.model.quality import METRICS, Evaluation
+from odvff.model.summary import COLUMNS, summarise
 from odvff.support.progress import Progress, Step
-from odvff.tables import Category
+from odvff.support.storage import check_output
+from odvff.tables import Category, FileSource, Numeric, TableFiles
 from odvff.tables.csv_file import Reading
-from odvff.tables.file_source import FileSource
-from odvff.tables.files import TableFiles
 from odvff.tables.table import FrameTable
 
 SHOWN_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+Chunks = Iterable[tuple[FrameTable, Any, Any]]  # rows, targets and weights
 
 
-def evaluate_files(
-    model: Path, data: list[str], target: str | None, strict: bool, csv: Csv, terminal: Terminal
-) -> None:
+def evaluate(model: Path, data: list[str], target: str | None, strict: bool, csv: Csv, terminal: Terminal) -> None:
     """Measure, and say what came of it."""
     evaluation, source = evaluated(load(model), data, target, csv, terminal, strict=strict)
     result = {"model": str(model), "dropped_rows": source.dropped, **evaluation.to_words()}
     terminal.show(result, quality_text(evaluation, f"on {evaluation.n_rows:,} rows"))
 
 
+def report(
+    model: Path, data: list[str] | None, output: Path | None, target: str | None, csv: Csv, terminal: Terminal
+) -> None:
+    """Write the report, and say where it is."""
+    from odvff.report import write_report
+
+    learned = load(model)
+    evaluation = learned.evaluation
+    place = model.with_suffix(".html") if output is None else output
+    check_output(place, [model, *(data or [])])
+    if data:
+        evaluation, _ = evaluated(learned, data, target, csv, terminal)
+    if evaluation is None:
+        terminal.warn("the model has no held-out rows and no data were given: the report cannot say how good it is")
+    write_report(place, learned, evaluation, name=model.stem)
+    terminal.show({"report": str(place)}, f"report written to {place}; open it in a browser")
+
+
+def inspect(model: Path, terminal: Terminal) -> None:
+    """Show the columns, the terms and how the model was made."""
+    learned, header = load(model), file.inspect(model)
+    summary = summarise(learned, as_option)
+    facts = {
+        "file": f"{model} ({model.stat().st_size / 1e3:,.0f} kB)",
+        "estimator": learned.made_by,
+        "target": learned.target,
+        **summary.facts,
+        "made with": ", ".join(f"{name} {number}" for name, number in header["versions"].items()),
+    }
+    parts = [
+        table(("what", "value"), list(facts.items())),
+        table(("column", "kind", "values", "missing"), [_column(c) for c in learned.schema.columns], "Columns"),
+        *(table(COLUMNS, rows, heading or "Terms") for heading, rows in summary.tables.items()),
+        *(f"note: {note}" for note in summary.notes),
+    ]
+    if (evaluation := learned.evaluation) is not None:
+        parts.append(quality_text(evaluation, f"on {evaluation.n_rows:,} rows that were held out"))
+    terminal.show({"facts": facts, "header": header}, "\n\n".join(parts))
+
+
+def _column(column: Numeric | Category) -> tuple[str, ...]:
+    if isinstance(column, Numeric):
+        return column.name, "numbers", f"{column.least:g} to {column.most:g}", "yes" if column.missing else "no"
+    levels = [str(level) for level in column.levels if level is not None]
+    shown = ", ".join(levels[:6]) + (f", … ({len(levels)} in all)" if len(levels) > 6 else "")
+    return column.name, "categories", shown, "yes" if None in column.levels else "no"
+
+
 def measure(
-    model: Model,
-    chunks: Iterable[tuple[FrameTable, Any, Any]],
-    total: int | None,
-    progress: Progress,
-    terminal: Terminal,
+    model: Model, chunks: Chunks, total: int | None, progress: Progress, terminal: Terminal
 ) -> Evaluation | None:
     """Everything about these rows, but for those of classes that the model does not know; None if none is left."""
     evaluator, done, unknown, weighted = Evaluator(model), 0, 0, False

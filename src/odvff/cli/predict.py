@@ -19,8 +19,8 @@ from odvff.cli.terminal import Terminal
 from odvff.errors import FileError, InputError
 from odvff.model.file import load
 from odvff.model.model import Model
-from odvff.support.atomic import check_output, replacing
 from odvff.support.progress import Progress, Step
+from odvff.support.storage import check_output, replacing
 from odvff.tables import Table
 from odvff.tables.file_source import ahead, refuse_infinite
 from odvff.tables.files import TableFiles, check_columns, check_usable
@@ -28,7 +28,7 @@ from odvff.tables.files import TableFiles, check_columns, check_usable
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 
 
-def predict_files(model: Path, data: list[str], options: PredictOptions, csv: Csv, terminal: Terminal) -> None:
+def predict(model: Path, data: list[str], options: PredictOptions, csv: Csv, terminal: Terminal) -> None:
     """Predict, write, and say where."""
     output, interval, keep = options.output, options.interval, options.keep or []
     if output is not None and output.suffix.lower() not in SUFFIXES:

@@ -1,5 +1,6 @@
 """What a model learned, as a table: for terminals and for notebooks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -64,11 +65,12 @@ def summarise(model: Model, spelling: Spelling = str) -> Summary:
     for i, output in enumerate(model.outputs):
         heading = "" if len(model.outputs) == 1 else f"class {output.label!r}"
         rows = sorted(model.rows_of_summary(i), key=lambda row: -row["share"])
-        tables[heading] = [_cells(row) for row in rows]
+        tables[heading] = [cells(row, "{:.3g}".format, lambda share: f"{100 * share:.1f} %") for row in rows]
     notes = [*model.schema.notes(spelling), *dict.fromkeys(line for o in model.outputs for line in o.report)]
     return Summary(model.made_by, facts, tables, tuple(notes))
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    lengthscale = ", ".join(f"{value:.3g}" for value in row["lengthscales"].values()) or "–"
-    return row["term"], row["features"], lengthscale, f"{row['std']:.3g}", f"{100 * row['share']:.1f} %"
+def cells(row: dict[str, Any], number: Callable[[float], str], percent: Callable[[float], str]) -> tuple[str, ...]:
+    """A row of the summary in words, one for each of `COLUMNS`."""
+    lengthscales = ", ".join(number(value) for value in row["lengthscales"].values()) or "–"
+    return row["term"], row["features"], lengthscales, number(row["std"]), percent(row["share"])

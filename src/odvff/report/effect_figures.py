@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from odvff.model.model import Effect, Model
-from odvff.report.figures import Figure, axis, band, bars, dots, layout, line, plain, precise, spread, straight
+from odvff.report.figures import Figure, axis, band, bars, dots, font, image, layout, line, precise, spread, straight
 from odvff.report.numbers import along, count, in_plot, label, number, percent
 from odvff.report.palette import DIVERGING, LIGHT, SEQUENTIAL
 from odvff.tables import Category, Numeric
@@ -70,26 +70,25 @@ def shown(model: Model, output: int) -> list[Shown]:
 
 def _range(effects: Iterable[Effect]) -> tuple[float, float]:
     """From the lowest to the highest of curves and points and zero, with a margin."""
-    flat = [e for e in effects if e.kind != "surface"]
-    low = min(0.0, *(float(e.lower.min()) for e in flat), 0.0)
-    high = max(0.0, *(float(e.upper.max()) for e in flat), 0.0)
-    margin = 0.06 * (high - low) or 1.0
-    return float(f"{low - margin:.6g}"), float(f"{high + margin:.6g}")
+    ends = [0.0, *(float(end) for e in effects if e.kind != "surface" for end in (e.lower.min(), e.upper.max()))]
+    margin = 0.06 * (max(ends) - min(ends)) or 1.0
+    return float(f"{min(ends) - margin:.6g}"), float(f"{max(ends) + margin:.6g}")
 
 
-def figures_of(terms: list[Shown], what: str) -> list[tuple[list[Shown], Figure]]:
-    """Terms with their figure, in order; those of missing values share one, in the place of the strongest."""
-    scale = Scale(what, _range(t.effect for t in terms if t.effect is not None))
-    missing = [t for t in terms if t.effect is not None and t.effect.kind == "missing"]
+def figures_of(terms: list[Shown], what: str) -> list[Figure]:
+    """Of all terms that have an effect, in order; those of missing values share one, in the place of the strongest."""
+    with_effect = [(term, term.effect) for term in terms if term.effect is not None]
+    scale = Scale(what, _range(effect for _, effect in with_effect))
+    missing = [(term, effect) for term, effect in with_effect if effect.kind == "missing"]
     drawn = {"numeric": _curve, "category": _levels, "surface": _surface}
     found = []
-    for term in terms:
-        if term.effect is None:
-            continue
-        if term.effect.kind != "missing":
-            found.append(([term], drawn[term.effect.kind](term, term.effect, scale)))
-        elif term is missing[0]:
-            found.append((missing, _missing(missing, scale)))
+    for term, effect in with_effect:
+        if effect.kind != "missing":
+            figure = drawn[effect.kind](term, effect, scale)
+            found.append(replace(figure, terms=(term.name,), share=term.share))
+        elif term is missing[0][0]:
+            names, share = tuple(one.name for one, _ in missing), sum(one.share for one, _ in missing)
+            found.append(replace(_missing(missing, scale), terms=names, share=share))
     return found
 
 
@@ -97,18 +96,11 @@ def _curve(term: Shown, effect: Effect, scale: Scale) -> Figure:
     column: Numeric = term.columns[0]
     x, ends = precise(effect.values), [float(effect.values[0]), float(effect.values[-1])]
     edges = np.linspace(column.low, column.high, len(column.counts) + 1)
-    shares = np.asarray(column.counts) / max(sum(column.counts), 1e-300)
+    middles, beside = precise((edges[:-1] + edges[1:]) / 2), {"width": float(edges[1] - edges[0]) * 0.92, "yaxis": "y2"}
     data = [
         *band(x, effect.lower, effect.upper),
-        line(x, plain(effect.mean), **_hover(effect, "at %{x}: %{y:.3~g}")),
-        bars(
-            precise((edges[:-1] + edges[1:]) / 2),
-            plain(shares),
-            "%{y:.1%} of the rows about %{x}",
-            name="rows",
-            width=float(edges[1] - edges[0]) * 0.92,
-            yaxis="y2",
-        ),
+        line(x, effect.mean, **_hover(effect, "at %{x}: %{y:.3~g}")),
+        bars(middles, _shares(column), "%{y:.1%} of the rows about %{x}", name="rows", **beside),
     ]
     made = layout(
         LEAST_HEIGHT,
@@ -144,7 +136,7 @@ def _levels(term: Shown, effect: Effect, scale: Scale) -> Figure:
     kept = np.argsort(-np.abs(effect.mean), kind="stable")[:DRAWN_LEVELS]
     order = order[np.isin(order, kept)]
     names = [label(column.levels[i]) for i in order]
-    shares = np.asarray(column.counts)[order] / max(sum(column.counts), 1e-300)
+    shares = _shares(column)[order]
     drawn = _picked(effect, order)
     summary = f"Highest for {names[int(np.argmax(drawn.mean))]}, lowest for {names[int(np.argmin(drawn.mean))]}."
     if _holds_zero(effect):
@@ -156,14 +148,11 @@ def _levels(term: Shown, effect: Effect, scale: Scale) -> Figure:
     return Figure(term.name, summary, *_points(names, drawn, scale, shares), ("level", "rows", *HEAD), rows)
 
 
-def _missing(terms: list[Shown], scale: Scale) -> Figure:
-    effects = [t.effect for t in terms if t.effect is not None]
-    mean, std = (np.concatenate(part) for part in zip(*((e.mean, e.std) for e in effects), strict=True))
+def _missing(terms: list[tuple[Shown, Effect]], scale: Scale) -> Figure:
+    names, columns = [term.columns[0].name for term, _ in terms], count(len(terms), "column")
+    mean, std = (np.concatenate(part) for part in zip(*((e.mean, e.std) for _, e in terms), strict=True))
     together = Effect("Missing values", "missing", [], mean, std)
-    names = [t.columns[0].name for t in terms]
-    summary = (
-        f"What is added where a value is missing, in {count(len(names), 'column')}, on top of the effect at the median."
-    )
+    summary = f"What is added where a value is missing, in {columns}, on top of the effect at the median."
     made = _points(names, together, scale)
     return Figure(together.name, summary, *made, ("column", *HEAD), _table([names], together))
 
@@ -172,34 +161,22 @@ def _points(names: list[str], effect: Effect, scale: Scale, shares: Any = None) 
     """Points with error bars, one below the other; on the right how many rows there are of each."""
     n, at = len(names), list(range(len(names)))
     height = max(LEAST_HEIGHT, 70 + ROW_HEIGHT * n)
-    reach = {"type": "data", "array": plain(effect.upper - effect.mean), "color": LIGHT["accent"]}
-    data = [
-        dots(
-            plain(effect.mean),
-            at,
-            text=[in_plot(name, 80) for name in names],
-            error_x=reach | {"thickness": 1.5, "width": 3},
-            marker={"color": LIGHT["accent"], "size": 6},
-            **_hover(effect, "%{text}: %{x:.3~g}"),
-        )
-    ]
+    reach = {"type": "data", "array": effect.upper - effect.mean, "thickness": 1.5, "width": 3}
+    drawn = {"error_x": reach | {"color": LIGHT["accent"]}, "marker": {"color": LIGHT["accent"], "size": 6}}
+    told = _hover(effect, "%{text}: %{x:.3~g}") | {"text": [in_plot(name, 80) for name in names]}
+    data = [dots(effect.mean, at, **drawn, **told)]
     # a long list scrolls, so its scale stands on top
     side = "top" if height > LEAST_HEIGHT else "bottom"
+    ticks = {"tickvals": at, "ticktext": [in_plot(name, 18) for name in names], "tickfont": font("text")}
     made = layout(
         height,
-        yaxis=axis(
-            tickvals=at,
-            ticktext=[in_plot(name, 18) for name in names],
-            range=[n - 0.4, -0.6],
-            showgrid=False,
-            tickfont={"color": LIGHT["text"], "size": 11},
-        ),
+        yaxis=axis(range=[n - 0.4, -0.6], showgrid=False, **ticks),
         shapes=[straight(0, 0, 0, 1, yref="y domain")],
         **scale.of(effect, "xaxis", domain=[0.0, 1.0 if shares is None else 0.82], nticks=5, side=side),
     )
     if shares is not None:
         beside = {"orientation": "h", "xaxis": "x2", "width": min(0.6, 0.09 * n)}
-        data.append(bars(plain(shares), at, "%{x:.1%} of the rows", name="rows", **beside))
+        data.append(bars(shares, at, "%{x:.1%} of the rows", name="rows", **beside))
         made["xaxis2"] = axis(domain=[0.86, 1.0], **QUIET)
     return data, made
 
@@ -209,21 +186,15 @@ def _surface(term: Shown, effect: Effect, scale: Scale) -> Figure:
     x, y = effect.values.reshape(n, n, 2)[:, 0, 0], effect.values.reshape(n, n, 2)[0, :, 1]
     first, second = (in_plot(column.name) for column in term.columns)
     reach = float(np.abs(effect.mean).max()) or 1.0
-    ticks = {"tickfont": {"color": LIGHT["muted"], "size": 11}, "nticks": 6}
+    drawn = {
+        "contours": {"coloring": "heatmap"},
+        "line": {"width": min(0.6, 0.09 * n), "color": LIGHT["zero"]},
+        "colorbar": {"thickness": 12, "outlinewidth": 0, "tickfont": font("muted"), "nticks": 6},
+    }
 
     def contour(z: Any, name: str, **more: Any) -> dict[str, Any]:
-        return {
-            "type": "contour",
-            "name": name,
-            "x": precise(x),
-            "y": precise(y),
-            "z": plain(z.reshape(n, n).T),
-            "contours": {"coloring": "heatmap"},
-            "line": {"width": min(0.6, 0.09 * n), "color": LIGHT["zero"]},
-            "colorbar": {"thickness": 12, "outlinewidth": 0, **ticks},
-            "hovertemplate": f"%{{x}}, %{{y}}: %{{z:.3~g}}<extra>{name}</extra>",
-            **more,
-        }
+        hover = f"%{{x}}, %{{y}}: %{{z:.3~g}}<extra>{name}</extra>"
+        return image("contour", precise(x), precise(y), z.reshape(n, n).T, hover, name=name, **drawn, **more)
 
     data = [
         contour(effect.mean, "mean", zmin=-reach, zmax=reach, colorscale=DIVERGING),
@@ -256,6 +227,11 @@ def _picked(effect: Effect, at: Any) -> Effect:
     return replace(effect, mean=effect.mean[at], std=effect.std[at])
 
 
+def _shares(column: Numeric | Category) -> Any:
+    """Of rows in each bin or level."""
+    return np.asarray(column.counts) / max(sum(column.counts), 1e-300)
+
+
 def _holds_zero(effect: Effect) -> bool:
     return bool(((effect.lower <= 0) & (effect.upper >= 0)).all())
 
@@ -263,7 +239,7 @@ def _holds_zero(effect: Effect) -> bool:
 def _hover(effect: Effect, text: str) -> dict[str, Any]:
     """What is said of a point of the mean."""
     text += "<br>95 % band: %{customdata[0]:.3~g} to %{customdata[1]:.3~g}<extra></extra>"
-    return {"name": "mean", "customdata": plain(np.stack([effect.lower, effect.upper], axis=1)), "hovertemplate": text}
+    return {"name": "mean", "customdata": np.stack([effect.lower, effect.upper], axis=1), "hovertemplate": text}
 
 
 def _table(heads: Iterable[Iterable[str]], effect: Effect) -> list[tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """A figure for the page: a picture in Plotly's JSON schema, and the same in words and as a table.
 
-Figures are plain dictionaries, as importing Plotly's classes takes longer than all the rest. Colours are the light
-ones of `palette`.
+Figures are dictionaries of plain values and arrays, as importing Plotly's classes takes longer than all the rest.
+Colours are the light ones of `palette`.
 """
 
 from collections.abc import Sequence
@@ -31,24 +31,20 @@ class Figure:
     views: tuple[str, ...] = ()  # names of traces of which one is shown at a time
     wide: bool = False  # takes the whole width of the page
     key: str = ""  # in the page
-    note: str = ""
-
-    @property
-    def height(self) -> int:
-        return int(self.layout["height"])
+    terms: tuple[str, ...] = ()  # of which it shows the effect
+    share: float = 0.0  # of the variance, that these make up
 
     @property
     def scrolls(self) -> bool:
         """Within its frame."""
-        return self.height > MOST_HEIGHT and not self.wide
+        return bool(self.layout["height"] > MOST_HEIGHT) and not self.wide
 
 
-def plain(values: Any) -> list[Any]:
-    """Numbers for JSON: six digits, which no eye tells from more, and None for what is no number."""
-    flat = np.asarray(values, dtype=np.float64)
-    if flat.ndim > 1:
-        return [plain(row) for row in flat]
-    return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in flat.tolist()]
+def plain(values: np.ndarray) -> list[Any]:
+    """An array for JSON: six digits, which no eye tells from more, and None for what is no number."""
+    if values.ndim > 1:
+        return [plain(row) for row in values]
+    return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in values.tolist()]
 
 
 def precise(values: Any) -> list[Any]:
@@ -61,19 +57,23 @@ def spread(n: int, most: int) -> Any:
     return np.unique(np.linspace(0, n - 1, most).round().astype(int))
 
 
+def font(name: str, size: int = 11) -> dict[str, Any]:
+    return {"color": LIGHT[name], "size": size}
+
+
 def axis(**more: Any) -> dict[str, Any]:
     """An axis with quiet lines."""
     given = {
         "gridcolor": LIGHT["grid"],
         "linecolor": LIGHT["line"],
         "tickcolor": LIGHT["line"],
-        "tickfont": {"color": LIGHT["muted"], "size": 11},
+        "tickfont": font("muted"),
         "zeroline": False,
         "automargin": True,
         "fixedrange": True,
     }
     if "title" in more:
-        more["title"] = {"text": more["title"], "font": {"color": LIGHT["muted"], "size": 12}, "standoff": 6}
+        more["title"] = {"text": more["title"], "font": font("muted", 12), "standoff": 6}
     return given | more
 
 
@@ -82,14 +82,14 @@ def layout(height: int, **more: Any) -> dict[str, Any]:
     given = {
         "height": height,
         "margin": {"l": 8, "r": 10, "t": 10, "b": 8, "pad": 2},
-        "font": {"family": FONT, "size": 12, "color": LIGHT["text"]},
+        "font": {"family": FONT, **font("text", 12)},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "showlegend": False,
         "hoverlabel": {
             "bgcolor": LIGHT["surface"],
             "bordercolor": LIGHT["line"],
-            "font": {"color": LIGHT["text"], "family": FONT, "size": 12},
+            "font": {"family": FONT, **font("text", 12)},
             "align": "left",
         },
         "bargap": 0.05,
@@ -119,7 +119,12 @@ def band(x: Any, lower: Any, upper: Any, color: str = "band") -> list[dict[str, 
     """A filled band, which has no hover of its own."""
     edge: dict[str, Any] = {"line": {"width": 0, "color": LIGHT[color]}, "hoverinfo": "skip"}
     filled = {"fill": "tonexty", "fillcolor": LIGHT[color]}
-    return [line(x, plain(lower), **edge), line(x, plain(upper), **edge, **filled)]
+    return [line(x, lower, **edge), line(x, upper, **edge, **filled)]
+
+
+def image(kind: str, x: Any, y: Any, z: Any, hover: str, **more: Any) -> dict[str, Any]:
+    """Colours over a grid: a "heatmap" or a "contour"."""
+    return {"type": kind, "x": x, "y": y, "z": z, "hovertemplate": hover} | more
 
 
 def straight(x0: float, y0: float, x1: float, y1: float, **more: Any) -> dict[str, Any]:

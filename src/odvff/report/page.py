@@ -8,7 +8,7 @@ own two, which are named there by their hashes.
 import base64
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -17,14 +17,14 @@ from odvff.errors import InputError
 from odvff.model.file import versions
 from odvff.model.model import Model
 from odvff.model.quality import Evaluation
-from odvff.model.summary import COLUMNS, summarise
+from odvff.model.summary import COLUMNS, cells, summarise
 from odvff.report import words
 from odvff.report.effect_figures import figures_of, shown
-from odvff.report.figures import Figure
+from odvff.report.figures import Figure, plain
 from odvff.report.numbers import count, label, number, percent, prose
 from odvff.report.palette import DARK_OF, PAIRS
 from odvff.report.quality_figures import quality_figures, training_figures
-from odvff.support.atomic import write_bytes
+from odvff.support.storage import write_bytes
 
 MOST_FIGURES, LEAST_FIGURES, SHOWN_CLASSES = 120, 6, 20
 MOST_RANKED = 50
@@ -50,13 +50,14 @@ def render(model: Model, evaluation: Evaluation | None = None, *, name: str = "m
     loader = PackageLoader("odvff", "report")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     pages.filters |= {"label": label, "prose": prose, "sha256": _sha256}
-    pages.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    pages.policies["json.dumps_kwargs"] = {"default": plain, "allow_nan": False, "separators": (",", ":")}
     figures: list[Figure] = []
 
-    def placed(figure: Figure, note: str = "") -> Figure:
-        """The figure with its place in the page."""
-        figures.append(replace(figure, key=f"figure-{len(figures) + 1}", note=note))
-        return figures[-1]
+    def placed(found: Iterable[Figure]) -> list[Figure]:
+        """Figures with their place in the page."""
+        keyed = [replace(figure, key=f"figure-{i}") for i, figure in enumerate(found, len(figures) + 1)]
+        figures.extend(keyed)
+        return keyed
 
     return pages.get_template("sections.html").render(
         title=name,
@@ -72,8 +73,8 @@ def render(model: Model, evaluation: Evaluation | None = None, *, name: str = "m
         headline=words.headline(evaluation, label(model.target, 40)) if evaluation else [],
         warnings=list(words.warnings(model, evaluation)),
         **_effects(model, placed),
-        quality=[placed(figure) for figure in quality_figures(evaluation)] if evaluation else [],
-        training=[placed(figure) for figure in training_figures(model)],
+        quality=placed(quality_figures(evaluation)) if evaluation else [],
+        training=placed(training_figures(model)),
         **_learned(model),
         data={
             "dark": DARK_OF,
@@ -82,7 +83,7 @@ def render(model: Model, evaluation: Evaluation | None = None, *, name: str = "m
     )
 
 
-def _effects(model: Model, placed: Callable[..., Figure]) -> dict[str, Any]:
+def _effects(model: Model, placed: Callable[[Iterable[Figure]], list[Figure]]) -> dict[str, Any]:
     """What the section of effects shows: of each output the terms, and their figures, those of weak ones apart."""
     what, about = words.about_effects(model)
     outputs = model.outputs[:SHOWN_CLASSES]
@@ -91,24 +92,12 @@ def _effects(model: Model, placed: Callable[..., Figure]) -> dict[str, Any]:
     for i, output in enumerate(outputs):
         terms = shown(model, i)
         drawn = figures_of(terms, what)
-        anchors: dict[str, str] = {}
-        strong: list[Figure] = []
-        weak: list[Figure] = []
-        for group, figure in drawn[:most]:
-            share = sum(term.share for term in group)
-            figure = placed(figure, f"{percent(share)} of variance")
-            anchors |= {term.name: figure.key for term in group}
-            (weak if strong and share < WEAK else strong).append(figure)
-        found.append(
-            {
-                "label": output.label,
-                "terms": terms,
-                "anchors": anchors,
-                "strong": strong,
-                "weak": weak,
-                "n_figures": len(drawn),
-            }
-        )
+        figures = placed(drawn[:most])
+        anchors = {name: figure.key for figure in figures for name in figure.terms}
+        strong = [figure for i, figure in enumerate(figures) if i == 0 or figure.share >= WEAK]
+        weak = [figure for figure in figures[1:] if figure.share < WEAK]
+        shown_here = {"label": output.label, "terms": terms, "anchors": anchors, "n_figures": len(drawn)}
+        found.append(shown_here | {"strong": strong, "weak": weak})
     return {
         "about_effects": about,
         "effects": found,
@@ -124,17 +113,9 @@ def _learned(model: Model) -> dict[str, Any]:
     """Hyper-parameters in the user's units, and how the model was made."""
     tables = []
     for i, output in enumerate(model.outputs):
-        rows = [
-            (
-                row["term"],
-                row["features"],
-                ", ".join(number(value) for value in row["lengthscales"].values()) or "–",
-                number(row["std"]),
-                percent(row["share"]),
-            )
-            for row in sorted(model.rows_of_summary(i), key=lambda row: -row["share"])
-        ]
-        tables.append((f"Terms of class {label(output.label)}" if len(model.outputs) > 1 else "Terms", rows))
+        heading = f"Terms of class {label(output.label)}" if len(model.outputs) > 1 else "Terms"
+        rows = sorted(model.rows_of_summary(i), key=lambda row: -row["share"])
+        tables.append((heading, [cells(row, number, percent) for row in rows]))
     facts = summarise(model).facts
     return {
         "columns": COLUMNS,

@@ -8,7 +8,7 @@ from scipy import stats
 
 from odvff.model.model import Model
 from odvff.model.quality import Evaluation, Reliability
-from odvff.report.figures import Figure, axis, band, bars, dots, layout, line, plain, spread, straight
+from odvff.report.figures import Figure, axis, band, bars, dots, image, layout, line, spread, straight
 from odvff.report.numbers import in_plot, label, number, percent
 from odvff.report.palette import LIGHT, SEQUENTIAL
 
@@ -35,13 +35,9 @@ def chance(share: Any, n: Any, confidence: float = CONFIDENCE) -> tuple[Any, Any
 def _calibration(evaluation: Evaluation) -> Figure:
     levels, observed = np.array(evaluation.calibration).T
     grid = np.linspace(0.0, 1.0, 41)
-    low, high = chance(grid, evaluation.n_rows)
-    made = _beside_chance(
-        (grid, low, high),
-        (levels, observed),
-        ("promised: level of the interval", "found: share of rows within"),
-        hovertemplate="promised %{x:.0%}, found %{y:.1%}<extra></extra>",
-    )
+    allowed = (grid, *chance(grid, evaluation.n_rows))
+    titles = ("promised: level of the interval", "found: share of rows within")
+    made = _beside_chance(allowed, (levels, observed), titles, "promised %{x:.0%}, found %{y:.1%}<extra></extra>")
     worst = int(np.argmax(np.abs(observed - levels)))
     summary = (
         "On the diagonal, intervals hold what they promise; below it they are too narrow, above too wide. "
@@ -51,11 +47,13 @@ def _calibration(evaluation: Evaluation) -> Figure:
     return Figure("Calibration of intervals", summary, *made, ("promised", "found"), rows)
 
 
-def _beside_chance(chance: Any, found: Any, titles: tuple[str, str], **more: Any) -> tuple[Any, dict[str, Any]]:
+def _beside_chance(
+    allowed: Any, found: Any, titles: tuple[str, str], hover: str, **more: Any
+) -> tuple[Any, dict[str, Any]]:
     """Data and layout of shares that were found against those that were said: on the diagonal, but for chance."""
-    (at, low, high), (x, y) = chance, found
+    (at, low, high), (x, y) = allowed, found
     marks = {"mode": "lines+markers", "marker": {"size": 5, "color": LIGHT["accent"]}}
-    data = [*band(plain(at), low, high, "band_wide"), line(plain(x), plain(y), **marks, **more)]
+    data = [*band(at, low, high, "band_wide"), line(x, y, hovertemplate=hover, **marks, **more)]
     axes = {"xaxis": axis(title=titles[0], **SHARE), "yaxis": axis(title=titles[1], **SHARE)}
     return data, layout(300, **axes, shapes=[straight(0, 0, 1, 1)])
 
@@ -83,15 +81,10 @@ def _transforms(evaluation: Evaluation) -> Figure:
     n = len(shares)
     edges = np.linspace(0.0, 1.0, n + 1)
     low, high = chance(1 / n, evaluation.n_rows)
+    middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": LIGHT["accent"], "opacity": 0.75, "line": {"width": 0}}
     data = [
-        *band([0.0, 1.0], [low, low], [high, high], "band_wide"),
-        bars(
-            plain((edges[:-1] + edges[1:]) / 2),
-            plain(shares),
-            "%{y:.1%} of the rows about %{x:.0%}",
-            width=0.92 / n,
-            marker={"color": LIGHT["accent"], "opacity": 0.75, "line": {"width": 0}},
-        ),
+        *band([0.0, 1.0], np.full(2, low), np.full(2, high), "band_wide"),
+        bars(middles, shares, "%{y:.1%} of the rows about %{x:.0%}", width=0.92 / n, marker=marker),
     ]
     made = layout(
         300,
@@ -109,15 +102,12 @@ def _residuals(evaluation: Evaluation) -> Figure:
     points = np.array(evaluation.residuals).reshape(-1, 2)
     bands = np.array(evaluation.residual_bands).reshape(-1, 6)
     warm, dotted = {"color": LIGHT["warm"]}, {"width": 1, "dash": "dot"}
+    small = {"color": LIGHT["dots"], "size": 4, "line": {"width": 0}}
+    hover = "predicted %{x:.4~g}, off by %{y:.2f} standard deviations<extra></extra>"
     data = [
-        dots(
-            plain(points[:, 0]),
-            plain(points[:, 1]),
-            marker={"color": LIGHT["dots"], "size": 4, "line": {"width": 0}},
-            hovertemplate="predicted %{x:.4~g}, off by %{y:.2f} standard deviations<extra></extra>",
-        ),
+        dots(points[:, 0], points[:, 1], marker=small, hovertemplate=hover),
         *(
-            line(plain(bands[:, 0]), plain(bands[:, i]), line=warm | stroke, hoverinfo="skip")
+            line(bands[:, 0], bands[:, i], line=warm | stroke, hoverinfo="skip")
             for i, stroke in ((1, dotted), (3, {"width": 2, "dash": "solid"}), (5, dotted))
         ),
     ]
@@ -142,13 +132,9 @@ def _residuals(evaluation: Evaluation) -> Figure:
 def _reliability(one: Reliability) -> Figure:
     p, share, n = np.array(one.bins).reshape(-1, 3).T
     low, high = chance(p, n)
-    made = _beside_chance(
-        (p, low, high),
-        (p, share),
-        ("predicted probability", "found: share of rows"),
-        customdata=[int(k) for k in n],
-        hovertemplate="predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>",
-    )
+    titles, counts = ("predicted probability", "found: share of rows"), [int(k) for k in n]
+    hover = "predicted %{x:.0%}, found %{y:.0%}<br>%{customdata:,} rows<extra></extra>"
+    made = _beside_chance((p, low, high), (p, share), titles, hover, customdata=counts)
     rows = [(percent(a), percent(b), f"{k:,}") for a, b, k in one.bins]
     inside = (low <= share) & (share <= high)
     many = "All" if inside.all() else f"{int(inside.sum())} of {len(inside)}"
@@ -161,21 +147,9 @@ def _confusion(evaluation: Evaluation) -> Figure:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     cells, at = [[f"{n:,}" for n in row] for row in counts.tolist()], list(range(len(counts)))
     ticks = {"tickvals": at, "ticktext": [in_plot(v, 16) for v in evaluation.labels], "showgrid": False}
-    heatmap = {
-        "type": "heatmap",
-        "x": at,
-        "y": at,
-        "z": plain(shares),
-        "zmin": 0.0,
-        "zmax": 1.0,
-        "colorscale": SEQUENTIAL,
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "text": cells,
-        "texttemplate": "%{text}",
-        "hovertemplate": "%{text} rows: %{z:.1%} of their class<extra></extra>",
-    }
+    colours = {"zmin": 0.0, "zmax": 1.0, "colorscale": SEQUENTIAL, "showscale": False, "xgap": 2, "ygap": 2}
+    hover = "%{text} rows: %{z:.1%} of their class<extra></extra>"
+    heatmap = image("heatmap", at, at, shares, hover, text=cells, texttemplate="%{text}", **colours)
     made = layout(
         max(280, 90 + 34 * len(counts)),
         xaxis=axis(title="predicted", **ticks),
@@ -203,16 +177,9 @@ def training_figures(model: Model) -> list[Figure]:
         kept = spread(len(values), MOST_POINTS)
         steps, values = kept + 1.0, values[kept]
         name = "" if output.label is None else label(output.label, 60)
-        data.append(
-            line(
-                plain(steps),
-                plain(values),
-                name=in_plot(name),
-                mode="lines+markers" if len(steps) < 30 else "lines",
-                line={"color": LIGHT[LINES[i % len(LINES)]], "width": 1.5},
-                hovertemplate="%{x}: %{y:.6~g}<extra>%{fullData.name}</extra>",
-            )
-        )
+        marks = {"color": LIGHT[LINES[i % len(LINES)]], "width": 1.5}
+        mode, hover = "lines+markers" if len(steps) < 30 else "lines", "%{x}: %{y:.6~g}<extra>%{fullData.name}</extra>"
+        data.append(line(steps, values, name=in_plot(name), mode=mode, line=marks, hovertemplate=hover))
         some = spread(len(steps), 8)
         rows += [(*([name] * several), f"{steps[k]:,.0f}", number(values[k], 6)) for k in some]
     made = layout(260, xaxis=axis(title="iteration", showgrid=False), yaxis=axis(title="bound, nats"))

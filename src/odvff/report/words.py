@@ -18,27 +18,23 @@ COVERAGE_OFF, CALIBRATION_OFF, HARDLY = 0.01, 0.05, 0.1
 
 def headline(evaluation: Evaluation, target: str) -> list[tuple[str, str, str]]:
     """Name, value and meaning of every metric."""
-    m = evaluation.metrics
-    if evaluation.task == CLASSIFICATION:
-        found = [
-            ("accuracy", "Accuracy", percent, "rows whose most probable class was right"),
-            ("accuracy_of_the_commonest", "… of the commonest class", percent, "if one always said that class"),
-            ("auc", "Area under the ROC curve", number, "0.5 is chance, 1 is perfect ranking"),
-            ("log_loss", "Log loss", number, "lower is better; punishes wrong certainty"),
-            ("brier", "Brier score", number, "lower is better; squared error of probabilities"),
-            ("ece", "Calibration error", percent, "how far confidence is from being right"),
-        ]
-    else:
-        found = [
-            ("rmse", "Typical error (RMSE)", number, f"in units of {target}"),
-            ("rmse_of_the_mean", "… of the mean alone", number, "RMSE if one always said the mean"),
-            ("r2", "Explained (R²)", percent, f"share of the variance of {target}"),
-            ("mae", "Mean absolute error", number, f"in units of {target}"),
-            ("coverage_95", "Within 95 % intervals", percent, "close to 95 % is ideal"),
-            ("width_95", "Mean width of these", number, f"in units of {target}; narrower is sharper"),
-            ("crps", "CRPS", number, f"error of whole distributions, in units of {target}"),
-            ("mean_log_density", "Mean log density", number, "higher is better"),
-        ]
+    m, unit = evaluation.metrics, f"in units of {target}"
+    found = [
+        ("accuracy", "Accuracy", percent, "rows whose most probable class was right"),
+        ("accuracy_of_the_commonest", "… of the commonest class", percent, "if one always said that class"),
+        ("auc", "Area under the ROC curve", number, "0.5 is chance, 1 is perfect ranking"),
+        ("log_loss", "Log loss", number, "lower is better; punishes wrong certainty"),
+        ("brier", "Brier score", number, "lower is better; squared error of probabilities"),
+        ("ece", "Calibration error", percent, "how far confidence is from being right"),
+        ("rmse", "Typical error (RMSE)", number, unit),
+        ("rmse_of_the_mean", "… of the mean alone", number, "RMSE if one always said the mean"),
+        ("r2", "Explained (R²)", percent, f"share of the variance of {target}"),
+        ("mae", "Mean absolute error", number, unit),
+        ("coverage_95", "Within 95 % intervals", percent, "close to 95 % is ideal"),
+        ("width_95", "Mean width of these", number, f"{unit}; narrower is sharper"),
+        ("crps", "CRPS", number, f"error of whole distributions, {unit}"),
+        ("mean_log_density", "Mean log density", number, "higher is better"),
+    ]
     return [(name, shown(m[key]), why) for key, name, shown, why in found if key in m]
 
 

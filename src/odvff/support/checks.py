@@ -32,14 +32,12 @@ def numbers(value: Any, name: str) -> Array:
         array = np.asarray(value)
     except ValueError as error:
         raise InputError(f"{name} must be an array of numbers, got rows of different lengths.") from error
-    if array.dtype.kind == "O":
-        try:
-            return np.asarray(array, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} must hold numbers, got objects: {error}.") from error
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufO":
         raise InputError(f"{name} must hold real numbers, got {array.dtype}; convert it to numbers first.")
-    return np.asarray(array, dtype=np.float64)
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers, got objects: {error}.") from error
 
 
 def untraced(what: str, *values: Any, instead: str) -> None:

@@ -26,13 +26,6 @@ class _StandIn(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-def _place(name: str) -> None:
-    package, _, own = name.rpartition(".")
-    sys.modules[name] = _StandIn(name)
-    if package:
-        setattr(sys.modules[package], own, sys.modules[name])
-
-
 def _remove(name: str) -> None:
     if not isinstance(sys.modules.get(name), _StandIn):
         return
@@ -47,7 +40,10 @@ def deferred(*names: str) -> Iterator[None]:
     """Modules that are installed and not imported yet are not imported in here, unless something of them is used."""
     absent = [name for name in names if name not in sys.modules and find_spec(name) is not None]
     for name in absent:
-        _place(name)
+        package, _, own = name.rpartition(".")
+        sys.modules[name] = _StandIn(name)
+        if package:
+            setattr(sys.modules[package], own, sys.modules[name])
     try:
         yield
     finally:

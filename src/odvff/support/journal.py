@@ -8,6 +8,7 @@ import contextlib
 import json
 import shutil
 import time
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -20,42 +21,23 @@ EVERY = 5.0  # seconds between two entries of a stage that goes on
 
 
 class Journal:
-    """Where stages keep what they have reached, and find it again. This one keeps nothing."""
+    """Where stages keep what they have reached, and find it again: files in a folder, which is made with the first one.
+    Without a folder nothing is kept.
+    """
 
-    def read(self, stage: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Arrays and words of the last entry of a stage, if there is one."""
-        return None
-
-    def write(self, stage: str, arrays: dict[str, Any], words: dict[str, Any]) -> None:
-        """Make an entry, whole or not at all."""
-
-    def due(self) -> bool:
-        """Is it time for another entry? True once in a few seconds."""
-        return False
-
-    def within(self, name: str) -> "Journal":
-        """The part of the journal that belongs to one of several like things."""
-        return self
-
-    def path(self, stage: str) -> Path | None:
-        """A file of its own for a stage that knows how to write one."""
-        return None
-
-
-NO_JOURNAL = Journal()
-
-
-class FolderJournal(Journal):
-    """Keeps entries as files in a folder, which is made with the first one."""
-
-    def __init__(self, folder: Path, fingerprint: dict[str, Any], every: float = EVERY):
+    def __init__(self, folder: Path | None = None, fingerprint: dict[str, Any] | None = None, every: float = EVERY):
         self.folder, self._every = folder, every
         self._fingerprint = json.dumps(fingerprint, sort_keys=True)
         self._last = time.monotonic()
 
+    def path(self, stage: str) -> Path | None:
+        """The file of a stage, which may know how to write it itself."""
+        return None if self.folder is None else self.folder / f"{stage}.safetensors"
+
     def read(self, stage: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Arrays and words of the last entry of a stage, if there is one."""
         place = self.path(stage)
-        if not place.exists():
+        if place is None or not place.exists():
             return None
         try:
             arrays, words = storage.read(place, KIND)
@@ -64,37 +46,35 @@ class FolderJournal(Journal):
         return (arrays, words["words"]) if words.get("fingerprint") == self._fingerprint else None
 
     def write(self, stage: str, arrays: dict[str, Any], words: dict[str, Any]) -> None:
+        """Make an entry, whole or not at all."""
+        place = self.path(stage)
+        if place is None:
+            return
+        storage.make_folder(place.parent, "choose another place")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(
-                f"the folder {self.folder} cannot be made: {error.strerror}; choose another place."
-            ) from error
-        try:
-            storage.write(self.path(stage), KIND, arrays, {"fingerprint": self._fingerprint, "words": words})
+            storage.write(place, KIND, arrays, {"fingerprint": self._fingerprint, "words": words})
         except FileError:
             with contextlib.suppress(OSError):  # a folder without an entry is nothing to go on with
-                self.folder.rmdir()
+                place.parent.rmdir()
             raise
 
     def due(self) -> bool:
+        """Is it time for another entry? True once in a few seconds."""
         now = time.monotonic()
-        if now - self._last < self._every:
+        if self.folder is None or now - self._last < self._every:
             return False
         self._last = now
         return True
 
-    def within(self, name: str) -> "FolderJournal":
-        inner = FolderJournal(self.folder / name, {}, self._every)
-        inner._fingerprint = self._fingerprint
+    def within(self, name: str) -> "Journal":
+        """The part of the journal that belongs to one of several like things."""
+        inner = copy(self)
+        inner.folder = None if self.folder is None else self.folder / name
         return inner
-
-    def path(self, stage: str) -> Path:
-        return self.folder / f"{stage}.safetensors"
 
     def clear(self) -> None:
         """Forget everything, at the end of the run or before a new one; a folder with anything else in it is left."""
-        if not self.folder.exists():
+        if self.folder is None or not self.folder.exists():
             return
         strange = next((p for p in self.folder.rglob("*") if p.is_file() and p.suffix not in OWN), None)
         if strange is not None or not self.folder.is_dir():
@@ -103,3 +83,6 @@ class FolderJournal(Journal):
                 f"{strange or 'as it is a file'}; move that."
             )
         shutil.rmtree(self.folder)
+
+
+NO_JOURNAL = Journal()

@@ -17,10 +17,6 @@ def warn(note: FitWarning) -> None:
     warnings.warn(note, stacklevel=3)
 
 
-def unheard(note: FitWarning) -> None:
-    """Tell nobody."""
-
-
 @dataclass(frozen=True)
 class Run:
     """A fit's surroundings. Notes are data until somebody says them: `tell` may be the `append` of a list."""

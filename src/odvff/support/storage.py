@@ -1,12 +1,16 @@
-"""Arrays and a few words in one file: safetensors with a JSON header, written atomically, never executed.
+"""Files that are written whole or not at all: a crash leaves what was there before.
 
-A file has a `kind` (what it is for), a format version, and a checksum of all that is in it. Reading gives arrays and
-plain JSON values and nothing else; whatever is wrong with a file is one `FileError` that names it.
+Arrays and a few words go into one, safetensors with a JSON header, never executed. It has a `kind` (what it is for), a
+format version, and a checksum of all that is in it. Reading gives arrays and plain JSON values and nothing else;
+whatever is wrong with a file is one `FileError` that names it.
 """
 
 import hashlib
 import json
 import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +19,63 @@ import safetensors
 import safetensors.numpy
 
 from odvff.errors import FileError
-from odvff.support.atomic import write_bytes
 
 VERSION = 1
 ENTRY = "odvff"
 
 
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
+    """The name of a temporary file beside the target, which takes its place when the block ends well."""
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        os.close(handle)
+    except OSError as error:
+        raise FileError(f"{target} cannot be written: {error.strerror}; choose another folder.") from error
+    try:
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.umask(mask := os.umask(0))  # it can just be read by setting it
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, FileError):
+            raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error
+        raise
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file of these bytes."""
+    with replacing(path) as temporary:
+        Path(temporary).write_bytes(content)
+
+
+def make_folder(folder: Path, remedy: str) -> None:
+    """Make a folder, and those that it is in, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"the folder {folder} cannot be made: {error.strerror}; {remedy}.") from error
+
+
+def check_output(output: Path, inputs: Iterable[Any]) -> None:
+    """Can the output be written there, without destroying one of the inputs?"""
+    if output.is_dir():
+        raise FileError(f"{output} is a folder; name a file in it.")
+    if not output.parent.is_dir():
+        raise FileError(f"the folder {output.parent} does not exist; make it first.")
+    for path in map(str, inputs):
+        if output.exists() and os.path.exists(path) and os.path.samefile(output, path):
+            raise FileError(f"{output} would be written over what it is made from; choose another name.")
+
+
 def write(path: str | os.PathLike[str], kind: str, arrays: dict[str, Any], header: dict[str, Any]) -> None:
-    """Write a file whole or not at all: a crash leaves what was there before."""
+    """Write a file of arrays and words."""
     words = {"kind": f"odvff {kind}", "version": str(VERSION), "header": json.dumps(header, allow_nan=False)}
-    tensors = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-    # 0-d arrays become 1-d in ascontiguousarray; their shape is what was given
-    tensors = {name: value.reshape(np.shape(arrays[name])) for name, value in tensors.items()}
+    tensors = {name: np.asarray(value, order="C") for name, value in arrays.items()}
     words["sha256"] = _checksum(words, tensors)
     # one entry, as several are written in no order: the same content is the same file, to the byte
     write_bytes(path, safetensors.numpy.save(tensors, {ENTRY: json.dumps(words, sort_keys=True)}))

@@ -1,54 +1,53 @@
-"""Rows spread over threads of our own, and one BLAS thread meanwhile, however many ask for it at once.
-
-The number of BLAS threads belongs to the process. Predictions may run side by side: the first to begin sets the limit,
-and the last to end takes it away, or one of them would leave it behind for good.
-"""
+"""Rows spread over threads of our own, and one BLAS thread meanwhile, however many ask for it at once."""
 
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from itertools import islice
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
-from odvff.support.warm_memory import keep_memory_warm
+# glibc gives blocks above a threshold back to the system as soon as they are freed, and fetches them anew, page by
+# page, for the next array of the same size: arithmetic on arrays of a megabyte spends most of its time there (an
+# exponential of 1 ns takes 8). The threshold adapts: it rises to the largest block, up to 32 MB, that was ever freed.
+# So free one. Nothing of it is touched, so nothing is used; with other allocators nothing happens
+LARGEST_KEPT = 2**25 - 2**15  # bytes, a little below the most that glibc adapts to
 
 
-class _Limit:
+class _OneBlasThread(ContextDecorator):
+    """The number of BLAS threads belongs to the process. Predictions may run side by side: the first to begin sets the
+    limit, and the last to end takes it away, or one of them would leave it behind for good.
+    """
+
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
+        self._lock, self._users = threading.Lock(), 0
         self._limits: Any = None
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             if self._users == 0:
-                keep_memory_warm()  # what runs like this is long, and makes many arrays
+                np.empty(LARGEST_KEPT, dtype=np.uint8)  # what runs like this is long, and makes many arrays
                 self._limits = threadpool_limits(1, user_api="blas")
             self._users += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
                 self._limits.restore_original_limits()
 
 
-_LIMIT = _Limit()
+_ONE_BLAS_THREAD = _OneBlasThread()
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> _OneBlasThread:
     """Hold BLAS to one thread."""
-    _LIMIT.enter()
-    try:
-        yield
-    finally:
-        _LIMIT.leave()
+    return _ONE_BLAS_THREAD
 
 
 def side_by_side(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 def plain(value: Any) -> Any:
@@ -35,10 +37,18 @@ def whole(value: Any, at_least: int = 0) -> int:
     return value
 
 
-def text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{str(value)[:40]!r} is no text")
-    return value
+def _checked(kind: type[T], wrong: str) -> Callable[[Any], T]:
+    def checked(value: Any) -> T:
+        if not isinstance(value, kind):
+            raise ValueError(f"{str(value)[:40]!r} {wrong}")
+        return value
+
+    return checked
+
+
+text = _checked(str, "is no text")
+mapping = _checked(dict, "has no entries")
+truth = _checked(bool, "is neither true nor false")
 
 
 def items(value: Any, most: int | None = None) -> list[Any]:
@@ -46,18 +56,6 @@ def items(value: Any, most: int | None = None) -> list[Any]:
     if not isinstance(value, list | tuple) or (most is not None and len(value) > most):
         raise ValueError(f"{str(value)[:40]!r} is no list, or too long a one")
     return list(value)
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{str(value)[:40]!r} has no entries")
-    return value
-
-
-def truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{str(value)[:40]!r} is neither true nor false")
-    return value
 
 
 def label(value: Any) -> Any:

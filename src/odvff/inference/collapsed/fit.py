@@ -17,7 +17,8 @@ from odvff.rows import RowSource
 from odvff.statistics import Statistics
 from odvff.statistics.basis import signature
 from odvff.support.checks import whole
-from odvff.support.run import Tell, unheard, warn
+from odvff.support.progress import silent
+from odvff.support.run import Tell, warn
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
@@ -143,7 +144,7 @@ def posterior_of(terms: Sum, statistics: Statistics, noise: float) -> Fit:
 
 
 def _quietly(terms: Sum, statistics: Statistics, **options: Any) -> Fit:
-    fit = fit_collapsed(terms, statistics, tell=unheard, **options)
+    fit = fit_collapsed(terms, statistics, tell=silent, **options)
     if fit.message == "interrupted":  # there is more to come than this
         raise KeyboardInterrupt
     return fit
