@@ -168,8 +168,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         q = named.fit.posterior
         return Output(
             label,
-            q,
-            Predictive(named.likelihood, units),
+            Predictive(q, named.likelihood, units),
             centre_of(q, X, weights),
             float(named.fit.bound),
             tuple(float(v) for v in named.fit.history),

@@ -208,8 +208,7 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
     if history.ndim != 1:
         raise FileError("its history is no list of numbers.")
     return Output(
-        posterior=q,
-        predictive=Predictive(likelihood.from_parameters(words["likelihood_parameters"]), units),
+        predictive=Predictive(q, likelihood.from_parameters(words["likelihood_parameters"]), units),
         centre=_centre(q, prefix, arrays, width),
         history=tuple(history.tolist()),
         **{name: read(kind, words[name]) for name, kind in OF_OUTPUT.items()},

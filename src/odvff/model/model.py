@@ -37,10 +37,9 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Output:
-    """One posterior and how y follows: the only one, or that of a class against the rest; and how it was found."""
+    """One predictive and how it was found: the only one, or that of a class against the rest."""
 
     label: Any
-    posterior: Posterior  # of f, as a sum of effects
     predictive: Predictive
     centre: Centre
     bound: float
@@ -48,6 +47,11 @@ class Output:
     converged: bool
     message: str
     report: tuple[str, ...]
+
+    @property
+    def posterior(self) -> Posterior:
+        """Of the effects."""
+        return self.predictive.posterior
 
     @property
     def scale(self) -> float:
@@ -115,13 +119,13 @@ class Model:
 
     def latent(self, table: Table, output: int = 0) -> Marginals:
         """Mean and variance of f, on the scale of the likelihood."""
-        q = self.outputs[output].posterior
-        return Marginals(*self._blocks(table, lambda X: np.stack(q.predict(X)), _rows_at_once(q)))
+        p = self.outputs[output].predictive
+        return Marginals(*self._blocks(table, lambda X: np.stack(p.latent(X)), _rows_at_once(p.posterior)))
 
     def mean(self, table: Table, output: int = 0) -> Any:
         """The mean of f alone, which is cheaper."""
-        q = self.outputs[output].posterior
-        return self._blocks(table, q.mean, _rows_at_once(q))
+        p = self.outputs[output].predictive
+        return self._blocks(table, p.mean_of_f, _rows_at_once(p.posterior))
 
     def samples(self, table: Table, n_samples: int, seed: int, output: int = 0) -> Any:
         """Samples of f, (n_samples, N): jointly exact up to 1000 rows, sampled functions in blocks of rows beyond.

@@ -1,8 +1,11 @@
-"""What answers questions about y:
+"""What answers questions about y, made of parts:
 
     effects ──posterior──▶ f ──likelihood──▶ standardised y ──units──▶ y
+               + local            + noise
 
-The posterior gives the marginals of f at coded rows; every question is asked of these.
+At coded rows `latent` gives the marginals of f; every question is asked of these. What neighbours add (`local`) enters
+in `latent` and `mean_of_f`; noise that depends on the row (`noise`) becomes one more part of `Marginals`, which the
+likelihood is shown. Both are none yet.
 """
 
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.likelihoods import Likelihood, Units
+from odvff.posterior import Posterior
 
 
 class Marginals(NamedTuple):
@@ -27,10 +31,21 @@ class Marginals(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictive:
-    """The distribution of y where the marginals of f are known."""
+    """The distribution of y at any row."""
 
+    posterior: Posterior
     likelihood: Likelihood
     units: Units
+    noise: None = None  # how its size depends on the row
+    local: None = None  # what neighbours say that effects do not
+
+    def latent(self, X: Any) -> Marginals:
+        """Mean and variance of f at coded rows."""
+        return Marginals(*self.posterior.predict(X))
+
+    def mean_of_f(self, X: Any) -> Any:
+        """The mean alone, which is cheaper."""
+        return self.posterior.mean(X)
 
     def in_units(self, f: Marginals) -> tuple[Any, Any]:
         """Mean and standard deviation of f, in the units of y where it is on the scale of y."""
