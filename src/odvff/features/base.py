@@ -185,8 +185,8 @@ class FixedFeatures(Features):
             if beyond.any():
                 i = int(np.argmax(beyond))
                 raise InputError(
-                    f"X has {x[i]} in row {i}, outside the interval {box}, where features depend on the kernel; "
-                    "use Kuf(kernel, X) there."
+                    f"X has {x[i]} in row {i}, outside the interval ({box[0]}, {box[1]}), where features "
+                    "depend on the kernel; use Kuf(kernel, X) there."
                 )
         out = np.empty((self.size, len(X)))
         self.fill(X, out)
