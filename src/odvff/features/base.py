@@ -181,12 +181,13 @@ class FixedFeatures(Features):
         """φ(x) for rows inside the box, (|β|, N)."""
         X = matrix(X, "X", n_columns=len(self.boxes))
         for box, x in zip(self.boxes, X.T, strict=True):
-            beyond = np.zeros(len(X), dtype=bool) if box is None else (x < box[0]) | (x > box[1])
+            low, high = box or (-np.inf, np.inf)
+            beyond = (x < low) | (x > high)
             if beyond.any():
                 i = int(np.argmax(beyond))
                 raise InputError(
-                    f"X has {x[i]} in row {i}, outside the interval ({box[0]}, {box[1]}), where features "
-                    "depend on the kernel; use Kuf(kernel, X) there."
+                    f"X has {x[i]} in row {i}, outside the interval ({low}, {high}), where features depend on "
+                    "the kernel; use Kuf(kernel, X) there."
                 )
         out = np.empty((self.size, len(X)))
         self.fill(X, out)
