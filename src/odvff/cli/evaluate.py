@@ -1,6 +1,6 @@
 """`odvff evaluate`, `report` and `inspect`: what a model that was fitted is, and how good."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def evaluate(model: Path, data: list[str], target: str | None, strict: bool, csv
     """Measure, and say what came of it."""
     evaluation, source = evaluated(load(model), data, target, csv, terminal, strict=strict)
     result = {"model": str(model), "dropped_rows": source.dropped, **evaluation.to_words()}
-    terminal.show(result, quality_text(evaluation, f"on {evaluation.n_rows:,} rows"))
+    terminal.show(result, *in_tables(evaluation, f"on {evaluation.n_rows:,} rows"))
 
 
 def report(
@@ -69,8 +69,8 @@ def inspect(model: Path, terminal: Terminal) -> None:
         *(f"note: {note}" for note in summary.notes),
     ]
     if (evaluation := learned.evaluation) is not None:
-        parts.append(quality_text(evaluation, f"on {evaluation.n_rows:,} rows that were held out"))
-    terminal.show({"facts": facts, "header": header}, "\n\n".join(parts))
+        parts += in_tables(evaluation, f"on {evaluation.n_rows:,} rows that were held out")
+    terminal.show({"facts": facts, "header": header}, *parts)
 
 
 def _column(column: Numeric | Category) -> tuple[str, ...]:
@@ -137,16 +137,15 @@ def warn_of_rows(source: FileSource, terminal: Terminal) -> None:
         )
 
 
-def quality_text(evaluation: Evaluation, where: str) -> str:
-    """Metrics and the calibration table for people."""
+def in_tables(evaluation: Evaluation, where: str) -> Iterator[str]:
+    """Metrics and calibration for people."""
     found, names = evaluation.metrics, METRICS[evaluation.task]
     rows = [(words, f"{found[name]:.4g}") for name, words in names.items() if name in found]
-    parts = [table(("measured", "value"), rows, f"How good it is {where}")]
+    yield table(("measured", "value"), rows, f"How good it is {where}")
     shown = [(level, share) for level, share in evaluation.calibration if level in SHOWN_LEVELS]
     if shown:
         cells = [(f"{100 * level:.0f} %", f"{100 * share:.1f} %") for level, share in shown]
-        parts.append(table(("intervals of", "held"), cells, "Calibration"))
+        yield table(("intervals of", "held"), cells, "Calibration")
     for one in evaluation.reliability[:1]:
         bins = [(f"{100 * p:.1f} %", f"{100 * share:.1f} %", f"{n:,}") for p, share, n in one.bins]
-        parts.append(table(("said", "happened", "rows"), bins, f"Calibration of class {one.label!r}"))
-    return "\n\n".join(parts)
+        yield table(("said", "happened", "rows"), bins, f"Calibration of class {one.label!r}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import odvff
-from odvff.cli.evaluate import measure, quality_text, warn_of_rows
+from odvff.cli.evaluate import in_tables, measure, warn_of_rows
 from odvff.cli.options import ARGUMENTS, Csv, FitOptions
 from odvff.cli.terminal import Terminal, as_option, table
 from odvff.errors import Argument, FileError, InputError
@@ -49,11 +49,10 @@ def fit(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> N
     parts = [table(COLUMNS, rows, heading) for heading, rows in summary.tables.items()]
     parts += ["\n".join(f"note: {note}" for note in summary.notes)]
     if evaluation is not None:
-        parts.append(quality_text(evaluation, f"on {source.n_held:,} rows that were held out"))
+        parts += in_tables(evaluation, f"on {source.n_held:,} rows that were held out")
     facts = ", ".join(f"{name} {summary.facts[name]}" for name in ("method", "features", "likelihood", "evidence"))
-    parts.append(f"{source.n_rows:,} rows, {facts}")
-    parts.append(f"model written to {place}; see it with: odvff report {place}")
-    terminal.show(result, "\n\n".join(parts))
+    written = f"model written to {place}; see it with: odvff report {place}"
+    terminal.show(result, *parts, f"{source.n_rows:,} rows, {facts}", written)
 
 
 def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> tuple[Model, Path, FileSource]:

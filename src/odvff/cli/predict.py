@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -64,22 +63,17 @@ def _predictions(model: Model, files: TableFiles, options: PredictOptions, progr
         rows = pa.Table.from_batches([batch])
         table = model.table(rows.select(names))
         made = {name: rows.column(name).combine_chunks() for name in keep}
-        made = _beside(made, predicted(model, table, options.interval))
-        if options.effects:
-            made = _beside(made, _effects(model, table))
+        effects = _effects(model, table) if options.effects else {}
+        for part in (predicted(model, table, options.interval), effects):
+            for name in made.keys() & part.keys():
+                raise InputError(
+                    f"two columns of the predictions would be called {name!r}; rename the one in the data, or leave it "
+                    "out of --keep."
+                )
+            made |= part
         done += batch.num_rows
         progress(Step("predicting", done, files.expected_rows))
         yield pa.table(made)
-
-
-def _beside(made: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Both, if no name is in both."""
-    for name in made.keys() & more.keys():
-        raise InputError(
-            f"two columns of the predictions would be called {name!r}; rename the one in the data, or leave it out of "
-            "--keep."
-        )
-    return made | more
 
 
 def _numbers(model: Model, table: Table, interval: float) -> dict[str, Any]:
@@ -107,33 +101,26 @@ def _effects(model: Model, table: Table) -> dict[str, Any]:
 
 
 def _write(tables: Iterator[pa.Table], output: Path | None) -> int:
-    """Write tables one after the other; how many rows they have."""
+    """Write tables to a file, which appears when all is done, or to standard output; how many rows they have."""
     first = next(tables, None)
     if first is None:
         raise InputError("there are no rows to predict.")
-    done = 0
-    with _opened(output, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-            done += table.num_rows
-    return done
 
+    def written(suffix: str, sink: Any) -> int:
+        done = 0
+        with _writer(suffix, sink, first.schema) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
+                done += table.num_rows
+        return done
 
-@contextmanager
-def _opened(output: Path | None, schema: pa.Schema) -> Iterator[Any]:
-    """What writes tables: to a file that appears when all is done, or to standard output."""
     if output is None:
-        with _writer(".csv", pa.PythonFile(sys.stdout.buffer, mode="w"), schema) as writer:
-            yield writer
+        done = written(".csv", pa.PythonFile(sys.stdout.buffer, mode="w"))
         sys.stdout.buffer.flush()  # not closed: it is not ours
-        return
+        return done
     try:
-        with (
-            replacing(output) as temporary,
-            pa.OSFile(temporary, "wb") as sink,
-            _writer(output.suffix.lower(), sink, schema) as writer,
-        ):
-            yield writer
+        with replacing(output) as temporary, pa.OSFile(temporary, "wb") as sink:
+            return written(output.suffix.lower(), sink)
     except pa.ArrowInvalid as error:
         raise FileError(f"{output} cannot be written: {error}.") from error
 

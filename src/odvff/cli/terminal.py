@@ -53,12 +53,12 @@ class Terminal:
             self.warnings.append(text)
             self.say(f"warning: {text}")
 
-    def show(self, result: dict[str, Any], text: str) -> None:
+    def show(self, result: dict[str, Any], *parts: str) -> None:
         """The result: as text for people, or as JSON."""
         if self.as_json:
             print(json.dumps({**result, "warnings": self.warnings}, ensure_ascii=False, default=_plain), flush=True)
         else:
-            print(_shown(text), flush=True)
+            print(_shown("\n\n".join(parts)), flush=True)
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
