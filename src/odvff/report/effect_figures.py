@@ -53,19 +53,16 @@ def shown(model: Model, output: int) -> list[Shown]:
     effects = model.effects(None, output, [name for _, name, part in model.parts(output) if model.has_picture(part)])
     low, high = _range(effects.values())
 
-    def reach(effect: Effect | None) -> str:
-        if effect is None:
-            return "–"
-        ends = [float(end) for end in (effect.mean.min(), effect.mean.max())]
+    def term(name: str, share: float, columns: tuple[Any, ...]) -> Shown:
+        if (effect := effects.get(name)) is None:
+            return Shown(name, share, None, "–", columns)
         # 0 if it is nothing beside the reach of all effects
-        said = ["0" if abs(end) < 1e-4 * (high - low) else number(end) for end in ends]
-        return " to ".join(dict.fromkeys(said))
+        ends = (0 if abs(end) < 1e-4 * (high - low) else end for end in (effect.mean.min(), effect.mean.max()))
+        return Shown(name, share, effect, " to ".join(dict.fromkeys(map(number, ends))), columns)
 
-    found = []
-    for row, (_, name, part) in zip(model.rows_of_summary(output), model.parts(output), strict=True):
-        effect = effects.get(name)
-        found.append(Shown(name, row["share"], effect, reach(effect), model.columns_of(part)))
-    return sorted(found, key=lambda one: -one.share)
+    found = zip(model.rows_of_summary(output), model.parts(output), strict=True)
+    terms = (term(name, row["share"], model.columns_of(part)) for row, (_, name, part) in found)
+    return sorted(terms, key=lambda one: -one.share)
 
 
 def _range(effects: Iterable[Effect]) -> tuple[float, float]:

@@ -14,7 +14,6 @@ from odvff.report.palette import LIGHT
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 CLEAR = "rgba(0, 0, 0, 0)"
-DIGITS = 6
 MOST_HEIGHT = 420
 
 
@@ -40,16 +39,16 @@ class Figure:
         return bool(self.layout["height"] > MOST_HEIGHT) and not self.wide
 
 
-def plain(values: np.ndarray) -> list[Any]:
+def plain(values: np.ndarray, digits: int = 6) -> list[Any]:
     """An array for JSON: six digits, which no eye tells from more, and None for what is no number."""
     if values.ndim > 1:
-        return [plain(row) for row in values]
-    return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in values.tolist()]
+        return [plain(row, digits) for row in values]
+    return [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in values.tolist()]
 
 
 def precise(values: Any) -> list[Any]:
     """Numbers along an axis, whose steps may be small beside themselves (years, say)."""
-    return [float(f"{v:.12g}") for v in np.asarray(values, dtype=np.float64).tolist()]
+    return plain(np.asarray(values, dtype=np.float64), 12)
 
 
 def spread(n: int, most: int) -> Any:
@@ -63,35 +62,24 @@ def font(name: str, size: int = 11) -> dict[str, Any]:
 
 def axis(**more: Any) -> dict[str, Any]:
     """An axis with quiet lines."""
-    given = {
-        "gridcolor": LIGHT["grid"],
-        "linecolor": LIGHT["line"],
-        "tickcolor": LIGHT["line"],
-        "tickfont": font("muted"),
-        "zeroline": False,
-        "automargin": True,
-        "fixedrange": True,
-    }
+    colours = {"gridcolor": LIGHT["grid"], "linecolor": LIGHT["line"], "tickcolor": LIGHT["line"]}
+    given = {"tickfont": font("muted"), "zeroline": False, "automargin": True, "fixedrange": True}
     if "title" in more:
         more["title"] = {"text": more["title"], "font": font("muted", 12), "standoff": 6}
-    return given | more
+    return colours | given | more
 
 
 def layout(height: int, **more: Any) -> dict[str, Any]:
     """A layout without frames, on the colour of the page."""
+    text = {"family": FONT, **font("text", 12)}
     given = {
         "height": height,
         "margin": {"l": 8, "r": 10, "t": 10, "b": 8, "pad": 2},
-        "font": {"family": FONT, **font("text", 12)},
+        "font": text,
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "showlegend": False,
-        "hoverlabel": {
-            "bgcolor": LIGHT["surface"],
-            "bordercolor": LIGHT["line"],
-            "font": {"family": FONT, **font("text", 12)},
-            "align": "left",
-        },
+        "hoverlabel": {"bgcolor": LIGHT["surface"], "bordercolor": LIGHT["line"], "font": text, "align": "left"},
         "bargap": 0.05,
         "dragmode": False,
     }
