@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ContextDecorator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -19,35 +19,26 @@ from threadpoolctl import threadpool_limits
 LARGEST_KEPT = 2**25 - 2**15  # bytes, a little below the most that glibc adapts to
 
 
-class _OneBlasThread(ContextDecorator):
-    """The number of BLAS threads belongs to the process. Predictions may run side by side: the first to begin sets the
-    limit, and the last to end takes it away, or one of them would leave it behind for good.
+_lock = threading.Lock()
+_held: list[threadpool_limits] = []  # the limit, once for each that asked for it
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread. The number belongs to the process, and predictions may run side by side: the first to
+    begin sets the limit, and the last to end takes it away, or one of them would leave it behind for good.
     """
-
-    def __init__(self) -> None:
-        self._lock, self._users = threading.Lock(), 0
-        self._limits: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                np.empty(LARGEST_KEPT, dtype=np.uint8)  # what runs like this is long, and makes many arrays
-                self._limits = threadpool_limits(1, user_api="blas")
-            self._users += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limits.restore_original_limits()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-def one_blas_thread() -> _OneBlasThread:
-    """Hold BLAS to one thread."""
-    return _ONE_BLAS_THREAD
+    with _lock:
+        if not _held:
+            np.empty(LARGEST_KEPT, dtype=np.uint8)  # what runs like this is long, and makes many arrays
+        _held.append(_held[0] if _held else threadpool_limits(1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _held.pop()
+            if not _held:
+                limit.restore_original_limits()
 
 
 def side_by_side(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
