@@ -24,11 +24,8 @@ if TYPE_CHECKING:  # JAX is imported where it is needed
     from odvff.inference.stochastic.trainer import Checkpoint, Trainer
 
 
-# Gaussian noise by statistics: one pass over the rows, then all hyper-parameters by the collapsed bound
-
-
 def fit_by_statistics(problem: Problem, start: Start, gamma: bool) -> Named:
-    """The collapsed fit; of fixed features, with points for its mean if there may be any."""
+    """Gaussian noise: a pass over the rows, then hyper-parameters by the collapsed bound, then points for the mean."""
     rows, policy, how = problem.rows, problem.policy, problem.ascent
     if not start.terms.is_fixed:  # some features change with hyper-parameters: rows are gone through for each
         return Named(fit_collapsed(start.terms, rows, noise=start.noise, **how), start.report)
@@ -66,18 +63,16 @@ def _points_for_the_mean(problem: Problem, terms: Sum) -> Any:
 
 def _with_points(problem: Problem, fit: Fit, weight: float) -> tuple[Fit, str]:
     """The fit with points for its mean, and what is said of them; where nobody gave their number, just if they pay."""
-    rows, policy, n = problem.rows, problem.policy, problem.options.n_gamma
+    rows, policy, n, least = problem.rows, problem.policy, problem.options.n_gamma, 0.0
     if n == 0:
         return fit, "no inducing points, as was asked for"
-    if n != "auto":
-        decoupled = add_inducing(fit, rows.chunks(), _points_for_the_mean(problem, fit.terms))
-        return decoupled.fit, decoupled.report
-    least = max(policy.points_nats, policy.points_gain * weight)
-    if sum(fit.unresolved) * weight / 2 < least / policy.rougher:
-        return fit, "no inducing points: the features leave too little of the variance out for them to matter"
-    problem.run.progress(Step("trying points", 0, unit="rows"))
+    if n == "auto":
+        least = max(policy.points_nats, policy.points_gain * weight)
+        if sum(fit.unresolved) * weight / 2 < least / policy.rougher:
+            return fit, "no inducing points: the features leave too little of the variance out for them to matter"
+        problem.run.progress(Step("trying points", 0, unit="rows"))
     points = _points_for_the_mean(problem, fit.terms)
-    if rows.n_rows > 2 * policy.trial_rows:  # a pass with points is slow: try it on a sample first
+    if n == "auto" and rows.n_rows > 2 * policy.trial_rows:  # a pass with points is slow: try it on a sample first
         few = rows.sample(policy.trial_rows)
         gain = gain_of_a_sample(fit, few, points) / (policy.trial_rows if few[2] is None else float(few[2].sum()))
         if gain < policy.points_gain / 2:
@@ -100,11 +95,8 @@ def _refined(problem: Problem, fit: Fit) -> tuple[Fit, str]:
     return (refined if gain > 0 else fit), words
 
 
-# other likelihoods by sites: a few passes over the rows
-
-
 def fit_by_sites(problem: Problem, start: Start, gamma: bool) -> Named:
-    """Kernels start from a first look; there are no inducing points for the mean."""
+    """Other likelihoods: a few passes over the rows, from a first look. There are no inducing points for the mean."""
     from odvff.inference.sites.fit import fit_sites
 
     options, run = problem.options, problem.run
@@ -131,10 +123,8 @@ def fit_by_sites(problem: Problem, start: Start, gamma: bool) -> Named:
     return Named(fit, start.report)
 
 
-# any features and likelihood by minibatches: natural gradients for q, Adam for the rest
-
-
 def fit_by_minibatches(problem: Problem, start: Start, gamma: bool) -> Named:
+    """Any features and likelihood: natural gradients for q, Adam for the rest."""
     from odvff.inference.sites.fit import SiteFit
     from odvff.inference.stochastic.checkpoint import load_checkpoint
     from odvff.inference.stochastic.trainer import Trainer, minibatches
@@ -190,10 +180,8 @@ def _keep(problem: Problem, trainer: "Trainer", checkpoint: "Checkpoint") -> Non
         save_checkpoint(place, trainer, checkpoint)
 
 
-# GPJax's exact inference; the posterior is ours, with an inducing point on every row, which is the same
-
-
 def fit_exactly(problem: Problem, start: Start, gamma: bool) -> Named:
+    """By GPJax; the posterior is ours, with an inducing point on every row, which is the same."""
     from odvff.inference.exact import fit_exact
 
     max_iter, tell = problem.options.max_iter, problem.run.tell

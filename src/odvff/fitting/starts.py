@@ -74,9 +74,6 @@ def exact_start(problem: Problem) -> Start:
     return Start(problem.design.point_terms(X[:1], fitted, POINT_JITTER), noise, report=("exact",))
 
 
-# a first look
-
-
 def first_look(problem: Problem) -> tuple[Sum, float]:
     """Terms with an effect for each column, and noise, by a quick fit to a sample of the rows."""
     policy, sample = problem.policy, problem.sample(problem.policy.start_rows)
@@ -111,9 +108,6 @@ def _moderate(term: Term, scale: float, policy: Policy) -> Term:
     return replace(term, kernel=features.kernel_at(term.kernel, np.log(moderate)))
 
 
-# harmonics and pairs of columns
-
-
 def _with_given(problem: Problem, n: int) -> Start:
     """Terms with n harmonics in every column."""
     policy, terms, is_gaussian = problem.policy, problem.fourier_terms(n), problem.likelihood.closed_form
@@ -126,11 +120,9 @@ def _with_given(problem: Problem, n: int) -> Start:
     ladder = tuple(dict.fromkeys(min(n, rung) for rung in policy.pair_ladder))
     limited = replace(problem, options=replace(problem.options, policy=replace(policy, pair_ladder=ladder)))
     found = _interactions(limited, fit, _shuffled(problem, sample.rows), wanted)
-    start = Start(fit.terms, found.noise if found.terms else fit.noise, True, report=(found.report,))
-    if not is_gaussian:
-        start = started(problem, start)
-    elif problem.is_small and not found.terms:
-        start = replace(start, statistics=statistics)
+    of_all = statistics if is_gaussian and problem.is_small and not found.terms else None
+    start = Start(fit.terms, found.noise if found.terms else fit.noise, True, of_all, (found.report,))
+    start = start if is_gaussian else started(problem, start)
     return replace(start, terms=Sum((*start.terms, *found.terms)))
 
 
@@ -157,9 +149,8 @@ def _with_chosen(problem: Problem) -> Start:
         found = _interactions(problem, chosen.fit, rows, wanted)
         report = (found.report,)
         if found.terms:
-            all_terms = Sum((*chosen.terms, *found.terms))
-            chosen = adjust_harmonics(all_terms, found.noise, rows, likelihood.least_noise, policy)
-            statistics = None
+            both = Sum((*chosen.terms, *found.terms))
+            chosen, statistics = adjust_harmonics(both, found.noise, rows, likelihood.least_noise, policy), None
     terms = _with_level(problem, chosen.terms, sample.level)
     return Start(terms, chosen.fit.noise, True, statistics, (chosen.report, *report))
 

@@ -127,14 +127,14 @@ class _Rule:
         X, shares = rows[0][some], None if rows[2] is None else rows[2][some]
         wanted, limited = [], []
         for term in fit.terms:
-            if len(term.fixed.boxes) > 1 and not joint:
+            n_columns = len(term.fixed.boxes)
+            if term.fixed.resolution == 0 or (n_columns > 1 and not joint):
                 wanted.append(term)
                 continue
-            most = self.most[len(term.fixed.boxes)]
-            rungs = [*(n for n in self.policy.harmonics_ladder if n < most), most]
-            enough, fits = _enough(term, X, shares, allowed, rungs)
-            wanted.append(_with(term, enough))
-            if not fits:
+            rungs = [*(n for n in self.policy.harmonics_ladder if n < self.most[n_columns]), self.most[n_columns]]
+            few = _too_few(term, X, shares, allowed, rungs)
+            wanted.append(_with(term, rungs[min(few, len(rungs) - 1)]))
+            if few == len(rungs):
                 limited.append(term.name)
         chosen = [f"{t.fixed.words().removesuffix(' harmonics')} for {t.name}" for t in wanted if t.fixed.resolution]
         report = "harmonics chosen: " + (", ".join(chosen) or "none, there is no Fourier term")
@@ -178,13 +178,11 @@ def _with(term: Term, n_harmonics: int) -> Term:
     return replace(term, features=term.fixed.with_resolution(n_harmonics))
 
 
-def _enough(term: Term, X: Any, weights: Any | None, allowed: float, rungs: list[int]) -> tuple[int, bool]:
-    """The first rung of harmonics that leaves no more than this variance on average, else the last; and if it does.
+def _too_few(term: Term, X: Any, weights: Any | None, allowed: float, rungs: list[int]) -> int:
+    """How many of the first rungs, numbers of harmonics, leave more than this variance.
 
     On average over the rows inside the box: beyond it no number of harmonics explains anything.
     """
-    if term.fixed.resolution == 0:
-        return 0, True
     inside = ~outside(Sum((term,)).canonical, X)
     if inside.any():
         X, weights = X[inside], None if weights is None else weights[inside]
@@ -194,5 +192,4 @@ def _enough(term: Term, X: Any, weights: Any | None, allowed: float, rungs: list
         psi = candidate.Kuu().factor().solve(candidate.Kuf(X))
         return bool(np.average(candidate.variances(X) - (psi**2).sum(axis=0), weights=weights) <= allowed)
 
-    first = bisect_left(rungs, True, key=is_enough)  # but for rounding more leave less
-    return (rungs[first], True) if first < len(rungs) else (rungs[-1], False)
+    return bisect_left(rungs, True, key=is_enough)  # but for rounding more leave less

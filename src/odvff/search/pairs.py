@@ -52,20 +52,21 @@ class Interactions:
         order = np.argsort(-gains, kind="stable")
         return [pairs[k] for k in order], gains[order]
 
-    def fit(self, *ladder: Term) -> Fit:
-        """The fit of the first term to the residuals, or of one further up as long as the evidence rises by it."""
-        policy, noise = self.policy, self.noise
-        best: Fit | None = None
-        for term in ladder:
-            terms = Sum((term if best is None else replace(term, kernel=best.terms.terms[0].kernel),))
-            fit = fit_quietly(terms, collect(terms, [self.rows]), policy, policy.pair_iterations, noise)
-            if best is not None:
-                more = terms.size - best.terms.size
-                least = max(policy.finer_gain * self.rows[2].sum(), policy.pair_feature_gain * more)
-                if not fit.bound > best.bound + least:
-                    break
-            best, noise = fit, fit.noise
-        assert best is not None
+    def fit(self, first: Term, *finer: Term) -> Fit:
+        """The fit of a term to the residuals, or of a finer one as long as the evidence rises by it."""
+        policy = self.policy
+
+        def fitted(term: Term, noise: float) -> Fit:
+            terms = Sum((term,))
+            return fit_quietly(terms, collect(terms, [self.rows]), policy, policy.pair_iterations, noise)
+
+        best = fitted(first, self.noise)
+        for term in finer:
+            fit = fitted(replace(term, kernel=best.terms.terms[0].kernel), best.noise)
+            more = policy.pair_feature_gain * (fit.terms.size - best.terms.size)
+            if not fit.bound > best.bound + max(policy.finer_gain * self.rows[2].sum(), more):
+                break
+            best = fit
         return best
 
     def with_effect(self, fit: Fit, k: int | None = None) -> "Interactions":
