@@ -110,11 +110,6 @@ class Design:
         return list(pairs.values())
 
     @property
-    def constants(self) -> set[str]:
-        """The names of the terms that are the same in every row."""
-        return {part.name for part in self.levels if part.n_levels == 1}
-
-    @property
     def _names(self) -> set[str]:
         return {*(part.name for part in self.numeric), *(part.name for part in self.levels)}
 

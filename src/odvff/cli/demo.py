@@ -16,7 +16,6 @@ from odvff.support.storage import make_folder, replacing
 from odvff.tables import FileSource, TableFiles
 
 TARGET = "arrival delay"
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def demo(folder: Path, terminal: Terminal) -> None:
@@ -62,7 +61,7 @@ def _flights() -> pa.Table:
     days = to_datetime(flights[["year", "month", "day"]]).dt
     columns: dict[str, Any] = {
         "day of the year": days.dayofyear.astype(np.float64),
-        "weekday": np.array(WEEKDAYS)[days.dayofweek],
+        "weekday": days.day_name().str[:3],
         "scheduled hour": flights["hour"] + flights["minute"] / 60,
         "departure delay": flights["dep_delay"],
         "distance": flights["distance"].astype(np.float64),

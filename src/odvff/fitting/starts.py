@@ -94,8 +94,7 @@ def _with_level(problem: Problem, terms: Sum, level: float) -> Sum:
     """The terms with an intercept that can reach the level of f: a fit to centred targets has no use for one."""
     if problem.likelihood.closed_form:
         return terms
-    wide = Categorical(max(1.0, level**2))
-    constants = problem.design.constants
+    wide, constants = Categorical(max(1.0, level**2)), {p.name for p in problem.design.levels if p.n_levels == 1}
     return Sum(tuple(replace(t, kernel=wide) if t.name in constants else t for t in terms))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from odvff.model.model import Effect, Model
-from odvff.report.figures import Figure, axis, band, bars, dots, font, image, layout, line, precise, spread, straight
+from odvff.report.figures import Figure, axis, band, bars, dots, font, layout, line, precise, spread, straight
 from odvff.report.numbers import along, count, in_plot, label, number, percent
 from odvff.report.palette import DIVERGING, LIGHT, SEQUENTIAL
 from odvff.tables import Category, Numeric
@@ -184,6 +184,9 @@ def _surface(term: Shown, effect: Effect, scale: Scale) -> Figure:
     first, second = (in_plot(column.name) for column in term.columns)
     reach = float(np.abs(effect.mean).max()) or 1.0
     drawn = {
+        "type": "contour",
+        "x": precise(x),
+        "y": precise(y),
         "contours": {"coloring": "heatmap"},
         "line": {"width": min(0.6, 0.09 * n), "color": LIGHT["zero"]},
         "colorbar": {"thickness": 12, "outlinewidth": 0, "tickfont": font("muted"), "nticks": 6},
@@ -191,7 +194,7 @@ def _surface(term: Shown, effect: Effect, scale: Scale) -> Figure:
 
     def contour(z: Any, name: str, **more: Any) -> dict[str, Any]:
         hover = f"%{{x}}, %{{y}}: %{{z:.3~g}}<extra>{name}</extra>"
-        return image("contour", precise(x), precise(y), z.reshape(n, n).T, hover, name=name, **drawn, **more)
+        return drawn | {"z": z.reshape(n, n).T, "hovertemplate": hover, "name": name} | more
 
     data = [
         contour(effect.mean, "mean", zmin=-reach, zmax=reach, colorscale=DIVERGING),

@@ -110,11 +110,6 @@ def band(x: Any, lower: Any, upper: Any, color: str = "band") -> list[dict[str, 
     return [line(x, lower, **edge), line(x, upper, **edge, **filled)]
 
 
-def image(kind: str, x: Any, y: Any, z: Any, hover: str, **more: Any) -> dict[str, Any]:
-    """Colours over a grid: a "heatmap" or a "contour"."""
-    return {"type": kind, "x": x, "y": y, "z": z, "hovertemplate": hover} | more
-
-
 def straight(x0: float, y0: float, x1: float, y1: float, **more: Any) -> dict[str, Any]:
     """A thin line to compare with."""
     stroke = {"color": LIGHT["zero"], "width": 1}

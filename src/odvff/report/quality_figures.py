@@ -8,7 +8,7 @@ from scipy import stats
 
 from odvff.model.model import Model
 from odvff.model.quality import Evaluation, Reliability
-from odvff.report.figures import Figure, axis, band, bars, dots, image, layout, line, spread, straight
+from odvff.report.figures import Figure, axis, band, bars, dots, layout, line, spread, straight
 from odvff.report.numbers import in_plot, label, number, percent
 from odvff.report.palette import LIGHT, SEQUENTIAL
 
@@ -148,8 +148,8 @@ def _confusion(evaluation: Evaluation) -> Figure:
     cells, at = [[f"{n:,}" for n in row] for row in counts.tolist()], list(range(len(counts)))
     ticks = {"tickvals": at, "ticktext": [in_plot(v, 16) for v in evaluation.labels], "showgrid": False}
     colours = {"zmin": 0.0, "zmax": 1.0, "colorscale": SEQUENTIAL, "showscale": False, "xgap": 2, "ygap": 2}
-    hover = "%{text} rows: %{z:.1%} of their class<extra></extra>"
-    heatmap = image("heatmap", at, at, shares, hover, text=cells, texttemplate="%{text}", **colours)
+    said = {"texttemplate": "%{text}", "hovertemplate": "%{text} rows: %{z:.1%} of their class<extra></extra>"}
+    heatmap = {"type": "heatmap", "x": at, "y": at, "z": shares, "text": cells} | said | colours
     made = layout(
         max(280, 90 + 34 * len(counts)),
         xaxis=axis(title="predicted", **ticks),
