@@ -78,10 +78,7 @@ class Design:
         return Sum((*terms, *self._level_terms))
 
     def pairs(self) -> list[tuple[int, int]]:
-        """All pairs of numeric columns, but for those whose joint effect would be called as something else is.
-
-        Of two pairs with one name it is the last.
-        """
+        """All pairs of numeric columns whose joint effects have names of their own: of two with one name, the last."""
         pairs = {TIMES.join((a.name, b.name)): (a.column, b.column) for a, b in combinations(self.numeric, 2)}
         return [pair for name, pair in pairs.items() if name not in self._names]
 

@@ -31,6 +31,7 @@ def fit(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> N
     """Fit, measure on held-out rows, save, and say what came of it."""
     model, place, source = fitted(data, options, csv, terminal)
     summary, evaluation = summarise(model, as_option), model.evaluation
+    facts, tables = summary.facts, summary.tables
     result = {
         "model": str(place),
         "task": model.task.name,
@@ -38,21 +39,18 @@ def fit(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> N
         "rows": source.n_rows,
         "held_out_rows": source.n_held,
         "dropped_rows": source.dropped,
-        "facts": summary.facts,
-        "terms": {
-            heading or "all": [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-            for heading, rows in summary.tables.items()
-        },
+        "facts": facts,
+        "terms": {of or "all": [dict(zip(COLUMNS, row, strict=True)) for row in rows] for of, rows in tables.items()},
         "notes": list(summary.notes),
         "evaluation": None if evaluation is None else evaluation.to_words(),
     }
-    parts = [table(COLUMNS, rows, heading) for heading, rows in summary.tables.items()]
+    parts = [table(COLUMNS, rows, heading) for heading, rows in tables.items()]
     parts += ["\n".join(f"note: {note}" for note in summary.notes)]
     if evaluation is not None:
         parts += in_tables(evaluation, f"on {source.n_held:,} rows that were held out")
-    facts = ", ".join(f"{name} {summary.facts[name]}" for name in ("method", "features", "likelihood", "evidence"))
+    chief = ", ".join(f"{name} {facts[name]}" for name in ("method", "features", "likelihood", "evidence"))
     written = f"model written to {place}; see it with: odvff report {place}"
-    terminal.show(result, *parts, f"{source.n_rows:,} rows, {facts}", written)
+    terminal.show(result, *parts, f"{source.n_rows:,} rows, {chief}", written)
 
 
 def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -> tuple[Model, Path, FileSource]:

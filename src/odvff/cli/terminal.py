@@ -188,5 +188,4 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -
     console = Console(color_system=None, markup=False, highlight=False, emoji=False)
     with console.capture() as captured:
         console.print(made)
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    return "\n".join([*([title] if title else []), *filter(None, lines)])
+    return "\n".join(filter(None, [title, *map(str.rstrip, captured.get().splitlines())]))

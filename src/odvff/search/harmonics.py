@@ -179,9 +179,8 @@ def _with(term: Term, n_harmonics: int) -> Term:
 
 
 def _too_few(term: Term, X: Any, weights: Any | None, allowed: float, rungs: list[int]) -> int:
-    """How many of the first rungs, numbers of harmonics, leave more than this variance.
-
-    On average over the rows inside the box: beyond it no number of harmonics explains anything.
+    """How many of the first rungs leave more than this variance, on average over the rows inside the box: beyond it no
+    number of harmonics explains anything.
     """
     inside = ~outside(Sum((term,)).canonical, X)
     if inside.any():

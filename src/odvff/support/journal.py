@@ -21,9 +21,7 @@ EVERY = 5.0  # seconds between two entries of a stage that goes on
 
 
 class Journal:
-    """Where stages keep what they have reached, and find it again: files in a folder, which is made with the first one.
-    Without a folder nothing is kept.
-    """
+    """Where stages keep what they have reached: files in a folder, made with the first; without it nothing is kept."""
 
     def __init__(self, folder: Path | None = None, fingerprint: dict[str, Any] | None = None, every: float = EVERY):
         self.folder, self._every = folder, every
