@@ -95,11 +95,8 @@ def fit_method(method: str, X: Any, y: Any, options: Options | None = None, prog
     if not 1e-150 < max(float(np.abs(y).max()), 1e-149) < 1e150:
         raise InputError(f"y goes up to {np.abs(y).max():g}, whose square leaves float64; scale it first.")
     if y.mean() ** 2 > max(y.var(), 1e-300) * 1.0001 and len(y) > 1:
-        note = FitWarning(
-            f"the mean of y is {y.mean():g}, far from zero for its standard deviation of {y.std():g}; centre y, or the "
-            "model spends its effects on the level."
-        )
-        warnings.warn(note, stacklevel=2)
+        far = f"the mean of y is {y.mean():g}, far from zero for its standard deviation of {y.std():g}"
+        warnings.warn(FitWarning(f"{far}; centre y, or the model spends its effects on the level."), stacklevel=2)
     ranges = zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)
     intervals = options.intervals or tuple((a, b) if b > a else (a - 0.5, b + 0.5) for a, b in ranges)
     if len(intervals) != X.shape[1]:
@@ -159,9 +156,6 @@ def check_method(method: str, inference: str, *, gaussian: bool) -> str:
     inference = fitting[0] if inference == "auto" else inference
     if inference not in fitting:
         noise = "" if gaussian else " for this likelihood"
-        raise InputError(
-            f"{method} is fitted by {' or '.join(fitting)} inference{noise}, got ",
-            Argument("inference", inference),
-            ".",
-        )
+        fitted = f"{method} is fitted by {' or '.join(fitting)} inference{noise}"
+        raise InputError(f"{fitted}, got ", Argument("inference", inference), ".")
     return inference

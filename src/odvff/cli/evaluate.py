@@ -132,9 +132,8 @@ def evaluated(
 def warn_of_rows(source: FileSource, terminal: Terminal) -> None:
     """Say how many rows had no target."""
     if source.dropped:
-        terminal.warn(
-            f"{source.dropped:,} rows were left out: their target is missing or infinite (--strict refuses them)"
-        )
+        why = "their target is missing or infinite (--strict refuses them)"
+        terminal.warn(f"{source.dropped:,} rows were left out: {why}")
 
 
 def in_tables(evaluation: Evaluation, where: str) -> Iterator[str]:

@@ -193,10 +193,8 @@ def _journal(place: Path, options: FitOptions, csv: Csv, data: dict[str, Any], t
     folder = place.with_name(place.name + ".progress")
     journal, begun = Journal(folder, fingerprint, every), folder.exists()
     if options.resume and begun and journal.read("run") is None:
-        raise FileError(
-            f"the run in {folder} had other files or options, another version, or another number of cores; "
-            "give the same, or do without --resume."
-        )
+        other = f"the run in {folder} had other files or options, another version, or another number of cores"
+        raise FileError(f"{other}; give the same, or do without --resume.")
     if options.resume and not begun:
         terminal.say("there is no run to go on with; this one begins at the beginning")
     if begun and not options.resume:

@@ -66,10 +66,8 @@ def _predictions(model: Model, files: TableFiles, options: PredictOptions, progr
         effects = _effects(model, table) if options.effects else {}
         for part in (predicted(model, table, options.interval), effects):
             for name in made.keys() & part.keys():
-                raise InputError(
-                    f"two columns of the predictions would be called {name!r}; rename the one in the data, or leave it "
-                    "out of --keep."
-                )
+                both = f"two columns of the predictions would be called {name!r}"
+                raise InputError(f"{both}; rename the one in the data, or leave it out of --keep.")
             made |= part
         done += batch.num_rows
         progress(Step("predicting", done, files.expected_rows))

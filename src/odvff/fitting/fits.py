@@ -102,11 +102,8 @@ def fit_by_sites(problem: Problem, start: Start, gamma: bool) -> Named:
     options, run = problem.options, problem.run
     if gamma:
         if options.n_gamma not in ("auto", 0):
-            raise InputError(
-                f"{options.n_gamma} inducing points for the mean were asked for, and sites have none; use ",
-                Argument("inference", "stochastic"),
-                ", or leave the number to 'auto'.",
-            )
+            asked = f"{options.n_gamma} inducing points for the mean were asked for, and sites have none; use "
+            raise InputError(asked, Argument("inference", "stochastic"), ", or leave the number to 'auto'.")
         start = start.saying("no inducing points: sites need none")
     fit = fit_sites(
         start.terms,

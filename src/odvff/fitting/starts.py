@@ -53,23 +53,16 @@ def point_start(problem: Problem) -> Start:
 
 def exact_start(problem: Problem) -> Start:
     """One term with the whole kernel, of rows that are few enough, and numbers."""
-    n, most = problem.rows.n_rows, problem.policy.exact_rows
+    n, most, instead = problem.rows.n_rows, problem.policy.exact_rows, Argument("method", "odvff")
     if n > most:
-        raise InputError(
-            f"exact inference with {n} rows needs {8e-9 * n**2:.1f} GB and cubic time; it is allowed up to {most} "
-            "rows. Use ",
-            Argument("method", "odvff"),
-            ", or a sample of the rows.",
-        )
+        needed = f"exact inference with {n} rows needs {8e-9 * n**2:.1f} GB and cubic time"
+        raise InputError(f"{needed}; it is allowed up to {most} rows. Use ", instead, ", or a sample of the rows.")
     if problem.design.levels:
-        raise InputError(
-            f"method 'exact' is for numeric columns, and {problem.design.levels[0].name!r} has levels; use ",
-            Argument("method", "odvff"),
-            ", in which levels are exact, or leave the column out.",
-        )
+        unfit = f"method 'exact' is for numeric columns, and {problem.design.levels[0].name!r} has levels"
+        raise InputError(f"{unfit}; use ", instead, ", in which levels are exact, or leave the column out.")
     X, _, weights = problem.rows.everything()
     if weights is not None:
-        raise InputError("method 'exact' takes no weights; repeat the rows, or use ", Argument("method", "odvff"), ".")
+        raise InputError("method 'exact' takes no weights; repeat the rows, or use ", instead, ".")
     fitted, noise = first_look(problem)
     return Start(problem.design.point_terms(X[:1], fitted, POINT_JITTER), noise, report=("exact",))
 

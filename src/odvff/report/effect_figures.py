@@ -211,10 +211,8 @@ def _surface(term: Shown, effect: Effect, scale: Scale) -> Figure:
         where = ", ".join(f"{name} {number(v)}" for name, v in zip(names, effect.values[i], strict=True))
         return f"{where} ({number(effect.mean[i])})"
 
-    summary = (
-        f"One effect of both columns together on {scale.what.removeprefix('effect on ')}. Lowest about "
-        f"{place(int(np.argmin(effect.mean)))}, highest about {place(int(np.argmax(effect.mean)))}."
-    )
+    summary = f"One effect of both columns together on {scale.what.removeprefix('effect on ')}. Lowest about "
+    summary += f"{place(int(np.argmin(effect.mean)))}, highest about {place(int(np.argmax(effect.mean)))}."
     at = spread(n, 6)
     corners = zip(*((a, b) for a in along(x[at]) for b in along(y[at])), strict=True)
     rows = _table(corners, _picked(effect, np.add.outer(n * at, at).ravel()))

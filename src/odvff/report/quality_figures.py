@@ -39,10 +39,8 @@ def _calibration(evaluation: Evaluation) -> Figure:
     titles = ("promised: level of the interval", "found: share of rows within")
     made = _beside_chance(allowed, (levels, observed), titles, "promised %{x:.0%}, found %{y:.1%}<extra></extra>")
     worst = int(np.argmax(np.abs(observed - levels)))
-    summary = (
-        "On the diagonal, intervals hold what they promise; below it they are too narrow, above too wide. "
-        f"Furthest off at {percent(levels[worst], 0)}: {percent(observed[worst])} of rows were within."
-    )
+    summary = "On the diagonal, intervals hold what they promise; below it they are too narrow, above too wide."
+    summary += f" Furthest off at {percent(levels[worst], 0)}: {percent(observed[worst])} of rows were within."
     rows = [(percent(level, 0), percent(share)) for level, share in evaluation.calibration]
     return Figure("Calibration of intervals", summary, *made, ("promised", "found"), rows)
 

@@ -68,10 +68,8 @@ def _quality(evaluation: Evaluation | None) -> list[str]:
         return ["There is no evaluation on labelled rows here, so this page cannot say how good its predictions are."]
     m, rows = evaluation.metrics, count(evaluation.n_rows, "labelled row")
     if evaluation.task == CLASSIFICATION:
-        return [
-            f"On {rows} it named the right class in {percent(m['accuracy'])} of cases; always saying the commonest "
-            f"class would be right in {percent(m['accuracy_of_the_commonest'])}."
-        ]
+        always = f"always saying the commonest class would be right in {percent(m['accuracy_of_the_commonest'])}"
+        return [f"On {rows} it named the right class in {percent(m['accuracy'])} of cases; {always}."]
     text = f"On {rows} its predictions were typically off by {number(m.get('rmse', np.nan))}, against "
     text += f"{number(m.get('rmse_of_the_mean', np.nan))} for always saying the mean"
     text += f": it explains {percent(m['r2'], 0)} of the variance." if m.get("r2", -1) > 0 else "."
@@ -103,10 +101,8 @@ def warnings(model: Model, evaluation: Evaluation | None) -> Iterator[str]:
     for output in model.outputs:
         if not output.converged:
             whose = "" if output.label is None else f" of class {label(output.label, 60)}"
-            yield (
-                f"The fit{whose} ended before it converged ({output.message}). Raise max_iter, or take its numbers as "
-                "rough."
-            )
+            ended = f"The fit{whose} ended before it converged ({output.message})."
+            yield f"{ended} Raise max_iter, or take its numbers as rough."
     yield from _hardly(model) if evaluation is None else _of_evaluation(evaluation)
     limits = dict.fromkeys(line for o in model.outputs for line in o.report if "more than the limit" in line)
     for note in (*model.schema.notes(), *limits):
@@ -114,10 +110,8 @@ def warnings(model: Model, evaluation: Evaluation | None) -> Iterator[str]:
         yield f"{text[:1].upper()}{text[1:]}."
     for c in model.schema.columns:
         if isinstance(c, Category) and len(c.levels) > model.n_rows / 5:
-            yield (
-                f"{label(c.name, 60)} has {len(c.levels):,} levels for {model.n_rows:,} rows: most of them were hardly "
-                "seen. Group rare ones, or leave the column out."
-            )
+            many = f"{label(c.name, 60)} has {len(c.levels):,} levels for {model.n_rows:,} rows"
+            yield f"{many}: most of them were hardly seen. Group rare ones, or leave the column out."
 
 
 def _of_evaluation(evaluation: Evaluation) -> Iterator[str]:
@@ -125,30 +119,22 @@ def _of_evaluation(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.task == CLASSIFICATION:
         best, common = m["accuracy"], m["accuracy_of_the_commonest"]
         if m.get("auc", 1.0) < 0.6 or (best <= common and m.get("auc", 0.0) < 0.7):
-            yield (
-                f"The classes are hardly told apart: {percent(best)} of rows are right, and {percent(common)} would be "
-                "by always saying the commonest class."
-            )
+            right = f"{percent(best)} of rows are right, and {percent(common)} would be"
+            yield f"The classes are hardly told apart: {right} by always saying the commonest class."
         if m["ece"] > CALIBRATION_OFF and n >= FEW_ROWS:
-            yield (
-                f"Probabilities are off by {percent(m['ece'])} on average: see the reliability diagrams before you act "
-                "on them."
-            )
+            off = f"Probabilities are off by {percent(m['ece'])} on average"
+            yield f"{off}: see the reliability diagrams before you act on them."
     else:
         level, observed = next((a, b) for a, b in evaluation.calibration if a == 0.95)
         low, high = chance(level, n, 0.99)
         if not low <= observed <= high and abs(observed - level) > COVERAGE_OFF:
             how = "narrow: real values are further off than it says" if observed < level else "wide: it is too cautious"
-            yield (
-                f"95 % intervals held {percent(observed)} of the rows, where chance allows {percent(low)} to "
-                f"{percent(high)}. They are too {how}."
-            )
+            held = f"95 % intervals held {percent(observed)} of the rows"
+            yield f"{held}, where chance allows {percent(low)} to {percent(high)}. They are too {how}."
         r2 = m.get("r2", 1.0)
         if r2 < 0:
-            yield (
-                "Predictions are worse than always saying the mean of these rows. Do they come from elsewhere than the "
-                "rows it learned from?"
-            )
+            worse = "Predictions are worse than always saying the mean of these rows."
+            yield f"{worse} Do they come from elsewhere than the rows it learned from?"
         elif r2 < HARDLY:
             yield f"The target is hardly explained: {percent(r2)} of its variance. Most of it is noise to this model."
     if n < FEW_ROWS:
@@ -162,7 +148,5 @@ def _hardly(model: Model) -> Iterator[str]:
     if noise is not None:
         explained = float(sum(output.centre.variances[p] for p, _, _ in model.parts()))
         if (share := explained / (explained + noise)) < HARDLY:
-            yield (
-                f"The target is hardly explained: effects make up about {percent(share)} of its variance, the rest is "
-                "noise."
-            )
+            about = f"effects make up about {percent(share)} of its variance"
+            yield f"The target is hardly explained: {about}, the rest is noise."

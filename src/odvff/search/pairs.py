@@ -69,24 +69,22 @@ class Interactions:
             best = fit
         return best
 
-    def with_effect(self, fit: Fit, k: int | None = None) -> "Interactions":
-        """With one more, fitted to the residuals, in the k-th place or behind the others."""
+    def with_effect(self, fit: Fit) -> "Interactions":
+        """With one more, fitted to the residuals."""
         X, residuals, w = self.rows
-        k, mean = len(self.terms) if k is None else k, fit.posterior.mean(X)
-        terms, means = (*self.terms[:k], *fit.terms, *self.terms[k:]), (*self.means[:k], mean, *self.means[k:])
-        return replace(self, rows=(X, residuals - mean, w), noise=fit.noise, terms=terms, means=means)
+        terms, means = (*self.terms, *fit.terms), (*self.means, fit.posterior.mean(X))
+        return replace(self, rows=(X, residuals - means[-1], w), noise=fit.noise, terms=terms, means=means)
 
-    def finer(self, k: int, rungs: list[Term]) -> "Interactions":
-        """With more harmonics in the k-th, if the evidence calls for them and there are features left."""
+    def finer(self, rungs: list[Term]) -> "Interactions":
+        """With the first one last, with more harmonics if the evidence calls for them and there are features left."""
         X, residuals, w = self.rows
-        term, others = self.terms[k], self.terms[:k] + self.terms[k + 1 :]
+        (term, *others), (mean, *means) = self.terms, self.means
         room = self.policy.pair_features - sum(t.size for t in others)
         finer = [one for size, one in {one.size: one for one in rungs}.items() if term.size < size <= room]
         if not finer:
-            return self
-        means = self.means[:k] + self.means[k + 1 :]
-        without = replace(self, rows=(X, residuals + self.means[k], w), terms=others, means=means)
-        return without.with_effect(without.fit(term, *finer), k)
+            return replace(self, terms=(*others, term), means=(*means, mean))
+        without = replace(self, rows=(X, residuals + mean, w), terms=tuple(others), means=tuple(means))
+        return without.with_effect(without.fit(term, *finer))
 
 
 def choose_pairs(
@@ -139,8 +137,8 @@ def choose_pairs(
             refused += 1
         else:
             refused, found = 0, found.with_effect(fit)
-    for k, term in enumerate(found.terms):
-        found = found.finer(k, [rung(term.columns, n) for n in further])
+    for term in found.terms:
+        found = found.finer([rung(term.columns, n) for n in further])
     return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from odvff.errors import Argument, InputError
 from odvff.support.arrays import Array, asarray, is_traced
+from odvff.support.shapes import Float
 
 
 def gathered(checks: Iterable[Callable[[], object]]) -> None:
@@ -24,7 +25,7 @@ def gathered(checks: Iterable[Callable[[], object]]) -> None:
         raise found[0]
 
 
-def numbers(value: Any, name: str) -> Array:
+def numbers(value: Any, name: str) -> Float[Array, "*many"]:
     """The value as float64, if it holds real numbers."""
     if is_traced(value):
         return asarray(value)
@@ -67,7 +68,7 @@ def whole(value: Any, name: str, *, at_least: int, remedy: str) -> int:
     return int(value)
 
 
-def matrix(value: Any, name: str, *, n_columns: int | None = None) -> Array:
+def matrix(value: Any, name: str, *, n_columns: int | None = None) -> Float[Array, "N D"]:
     """The rows of a table as float64 of shape (N, D): checked for shape, and for NaN unless being traced."""
     array = numbers(value, name)
     if array.ndim != 2:
@@ -82,7 +83,7 @@ def matrix(value: Any, name: str, *, n_columns: int | None = None) -> Array:
     return array
 
 
-def vector(value: Any, name: str, *, size: int) -> Array:
+def vector(value: Any, name: str, *, size: int) -> Float[Array, " N"]:
     """A float64 vector of the given size, checked like `matrix`."""
     array = numbers(value, name)
     if array.shape == (size, 1):
