@@ -75,10 +75,8 @@ def matrix(value: Any, name: str, *, n_columns: int | None = None) -> Float[Arra
         hint = "; use reshape(-1, 1) for one column or reshape(1, -1) for one row" if array.ndim == 1 else ""
         raise InputError(f"{name} must have two dimensions (rows, columns), got shape {array.shape}{hint}.")
     if n_columns is not None and array.shape[1] != n_columns:
-        raise InputError(
-            f"{name} must have {n_columns} column{'s' * (n_columns != 1)}, got {array.shape[1]} "
-            f"(shape {array.shape}); pass just the columns this part of the model reads."
-        )
+        wrong = f"{name} must have {n_columns} column{'s' * (n_columns != 1)}, got {array.shape[1]}"
+        raise InputError(f"{wrong} (shape {array.shape}); pass just the columns this part of the model reads.")
     _finite(array, name)
     return array
 

@@ -76,10 +76,8 @@ class Journal:
             return
         strange = next((p for p in self.folder.rglob("*") if p.is_file() and p.suffix not in OWN), None)
         if strange is not None or not self.folder.is_dir():
-            raise FileError(
-                f"{self.folder} is where a run keeps what it has reached, and holds something else, "
-                f"{strange or 'as it is a file'}; move that."
-            )
+            kept = f"{self.folder} is where a run keeps what it has reached, and holds something else"
+            raise FileError(f"{kept}, {strange or 'as it is a file'}; move that.")
         shutil.rmtree(self.folder)
 
 

@@ -96,10 +96,8 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     if found != f"odvff {kind}":
         raise FileError(f"{source} is no odvff {kind} file: it holds {found[:80]!r}.")
     if words.get("version") != str(VERSION):
-        raise FileError(
-            f"{source} has the format version {words.get('version', 'none')[:20]!r}, and this package reads "
-            f"{VERSION}; use the version of odvff that wrote it."
-        )
+        other = f"{source} has the format version {words.get('version', 'none')[:20]!r}"
+        raise FileError(f"{other}, and this package reads {VERSION}; use the version of odvff that wrote it.")
     try:
         header = json.loads(words["header"])
     except (KeyError, ValueError, RecursionError) as error:
