@@ -13,7 +13,6 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from odvff.design import Design
 from odvff.errors import Argument, FitWarning, InputError
-from odvff.estimators.own_terms import in_own_units, placed
 from odvff.estimators.parameters import Parameters, seed_of
 from odvff.fitting import Named, Options
 from odvff.likelihoods import Units
@@ -141,9 +140,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _design(self, schema: Schema) -> Design:
         """The terms that the columns call for, or those that were given."""
-        if self.terms is None:
-            return schema.design(self.structure)
-        return schema.design_of(placed(schema, self.terms))
+        return schema.design(self.structure) if self.terms is None else schema.design_of(self.terms)
 
     def _note_many_features(self, options: Options, design: Design, n_rows: int, run: Run) -> None:
         """A fit with many times more features than rows takes long, and nobody would know why."""
@@ -191,7 +188,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         if source.n_rows == 0:
             raise InputError("there are no rows to fit to.")
         _check_mean_weight(total / source.n_rows)
-        return schema if self.terms is None else in_own_units(schema, self.terms)
+        return schema if self.terms is None else schema.in_units_of(self.terms)
 
     def _made(self, schema: Schema, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str) -> Model:
         """The model of a fit, with what was asked for."""

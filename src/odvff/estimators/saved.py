@@ -8,7 +8,6 @@ import numpy as np
 
 from odvff.errors import FileError
 from odvff.estimators.classifier import ODVFFClassifier
-from odvff.estimators.own_terms import named
 from odvff.estimators.regressor import ODVFFRegressor
 from odvff.likelihoods import LIKELIHOODS
 from odvff.model import file
@@ -47,7 +46,7 @@ def _estimator(model: Model) -> Any:
         fitted, n = model.outputs[0].posterior.terms.terms, model.asked["terms"]
         if not isinstance(n, int) or not 0 < n <= len(fitted):
             raise FileError(f"it has {str(n)[:40]!r} terms of its user's, and {len(fitted)} in all.")
-        own["terms"] = named(model.schema, fitted[:n])
+        own["terms"] = model.schema.named(fitted[:n])
     estimator = made(**model.asked | own)
     estimator.model_ = model
     estimator.n_features_in_ = len(model.schema.columns)

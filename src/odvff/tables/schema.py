@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from odvff.design import Design, LevelsPart, NumericPart
+from odvff.design import TIMES, Design, LevelsPart, NumericPart
 from odvff.errors import Argument, FileError, InputError, Spelling
 from odvff.support.words import read, text
 from odvff.tables.columns import Category, Column, Numeric
@@ -63,11 +63,32 @@ class Schema:
         self._check_effect_names(design)
         return design
 
-    def design_of(self, terms: tuple[Term, ...]) -> Design:
+    # terms that users give, over columns by name and in the units of these
+
+    def in_units_of(self, terms: Iterable[Term]) -> "Schema":
+        """The schema in which columns of these terms are not scaled, as intervals, points and kernels are not."""
+        used = {name for term in terms for name in self._names_in(term)}
+        columns = (replace(c, scaled=False) if isinstance(c, Numeric) and c.name in used else c for c in self.columns)
+        return replace(self, columns=tuple(columns))
+
+    def design_of(self, terms: Iterable[Term]) -> Design:
         """These terms over coded columns, with what is missing in the columns that they read, and the intercept."""
-        read = {column for term in terms for column in term.columns or ()}
-        parts = self._parts(c for c in self.columns if c.missing and self.places()[c.name] in read)
-        return Design((), tuple(part for part in parts if isinstance(part, LevelsPart)), own=terms)
+        places, each = self.places(), [(term, self._names_in(term)) for term in terms]
+        own = tuple(
+            replace(term, columns=tuple(places[name] for name in names), name=term.name or TIMES.join(names))
+            for term, names in each
+        )
+        read = {name for _, names in each for name in names}
+        parts = self._parts(c for c in self.columns if c.missing and c.name in read)
+        return Design((), tuple(part for part in parts if isinstance(part, LevelsPart)), own=own)
+
+    def named(self, terms: Iterable[Any]) -> list[Term]:
+        """The inverse: terms over coded columns, by the names of these."""
+        names = {place: name for name, place in self.places().items()}
+        return [replace(t, columns=tuple(names[c] for c in t.columns)) for t in terms if set(t.columns) <= set(names)]
+
+    def _names_in(self, term: Term) -> list[str]:
+        return [self.names[place_of(column, self.names, "terms")] for column in term.columns or ()]
 
     def _parts(self, columns: Iterable[Column]) -> list[NumericPart | LevelsPart]:
         """What these columns call for, and the intercept."""
