@@ -18,7 +18,7 @@ from odvff.likelihoods import Units
 from odvff.likelihoods.units import TargetMoments, moments_of
 from odvff.methods import choose_terms, method_of
 from odvff.model.model import Model
-from odvff.model.task import Numbers
+from odvff.model.task import Numbers, numbers_of
 from odvff.rows import MemoryRows, RowSource, Sampler
 from odvff.statistics import Statistics, collect
 from odvff.support.checks import positive
@@ -26,7 +26,6 @@ from odvff.support.progress import Step
 from odvff.support.run import Run, Tell
 from odvff.tables import MemorySource, Schema, Table, TableSource
 from odvff.tables.source import EncodedRows
-from odvff.tables.targets import numbers_of
 from odvff.terms import Sum
 
 
