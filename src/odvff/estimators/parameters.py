@@ -246,10 +246,8 @@ class Parameters:
             return "auto" if self._has_effects and inference != "stochastic" else 0
         if not isinstance(self.interactions, list | tuple):
             return int(self.interactions)
-        first, second = (
-            [names[place_of(pair[i], names, "interactions")] for pair in self.interactions] for i in (0, 1)
-        )
-        return tuple(zip(first, second, strict=True))
+        place = partial(place_of, names=names, argument="interactions")
+        return tuple((names[place(first)], names[place(second)]) for first, second in self.interactions)
 
     def _options(self, names: tuple[str, ...]) -> Options:
         """The arguments, which have been checked, in the words of `odvff.methods`; the columns have these names."""
