@@ -9,9 +9,11 @@ import numpy as np
 
 from odvff.design import TIMES, Design, LevelsPart, NumericPart
 from odvff.errors import Argument, FileError, InputError, Spelling
+from odvff.policy import DEFAULT, Policy
+from odvff.rows import Sampler
 from odvff.support.words import read, text
-from odvff.tables.columns import Category, Column, Numeric
-from odvff.tables.table import Table, plain
+from odvff.tables.columns import Category, CategoryLearner, Column, Numeric, NumericLearner
+from odvff.tables.table import LABEL, NUMBER, Table, plain
 from odvff.terms import Term
 
 INTERCEPT = "intercept"
@@ -160,6 +162,51 @@ class Schema:
             for c in self.numeric
             if c.least < c.low or c.most > c.high
         ]
+
+
+class SchemaBuilder:
+    """Learns a schema from chunks of a table, one after the other.
+
+    `categorical` is "auto" (columns whose type says so) or a list of the names or positions of others that are to be
+    taken so, whatever their type. Columns of text are taken so too as long as they hold no more than `text_levels`
+    different ones: files such as CSV have no other type for labels, where data frames do.
+    """
+
+    def __init__(self, categorical: Any = "auto", seed: int = 0, text_levels: int = 0, policy: Policy = DEFAULT):
+        self._categorical, self._text_levels, self._policy = categorical, text_levels, policy
+        self._names: tuple[str, ...] = ()
+        self._columns: list[NumericLearner | CategoryLearner] = []
+        self._sampler, self._weights = Sampler(policy.schema_rows, seed), np.zeros(0)
+
+    def add(self, table: Table, weights: Any | None = None) -> None:
+        """The rows of one more chunk."""
+        if not self._names:
+            self._names = table.names
+            chosen = {place_of(c, self._names, "categorical") for c in listed_columns(self._categorical)}
+            kinds = [LABEL if i in chosen else table.kind(i) for i in range(len(self._names))]
+            self._columns = [self._learner(name, kind) for name, kind in zip(self._names, kinds, strict=True)]
+        check_names(self._names, table.names)
+        new, kept = self._sampler.add(table.n_rows)
+        for i, column in enumerate(self._columns):
+            column.add(table, i, weights, new, kept)
+        w = np.ones(len(new)) if weights is None else weights[new]
+        self._weights = np.concatenate([self._weights, w])[kept]
+
+    def _learner(self, name: str, kind: str) -> NumericLearner | CategoryLearner:
+        if kind == NUMBER:
+            return NumericLearner(name)
+        if kind == LABEL:
+            return CategoryLearner(name, self._policy.most_levels)
+        if not self._text_levels:
+            raise InputError(
+                f"column {name!r} holds text, which is no number; if its values are categories, name it in ",
+                Argument("categorical", [name]),
+                " or convert it to a categorical type, else drop it.",
+            )
+        return CategoryLearner(name, self._text_levels, "name it as categorical if these are categories all the same, ")
+
+    def schema(self) -> Schema:
+        return Schema(tuple(column.learned(self._weights) for column in self._columns))
 
 
 def check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:
