@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from odvff.design import Design
-from odvff.errors import Argument, FitWarning, InputError
+from odvff.errors import Argument, FileError, FitWarning, InputError
 from odvff.estimators.parameters import Parameters, seed_of
 from odvff.fitting import Named, Options
-from odvff.likelihoods import Units
+from odvff.likelihoods import LIKELIHOODS, Units
 from odvff.methods import fit_rows, method_of
 from odvff.model.model import Effect, Model, Output
 from odvff.model.predictive import Predictive
-from odvff.model.summary import Summary, summarise
+from odvff.model.summary import Summary, plot_effects, summarise
 from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
 from odvff.rows import RowSource, merged
@@ -261,8 +261,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
         `names` are those of the effects to draw, or a single one; by default all of up to two columns.
         """
-        from odvff.model.plot import plot_effects
-
         return plot_effects(self._model(), self._model().output_of(label), names, n_columns)
 
     def summary(self) -> Summary:
@@ -286,6 +284,49 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+
+def load(path: str | os.PathLike[str], *, known: Iterable[type] = ()) -> Any:
+    """The fitted estimator in a file that its method `save` wrote: the same predictions, to the bit.
+
+    A file holds names of classes, never their code: likelihoods, features and kernels that are written outside the
+    package must be among the `known`, as in `load(path, known=[MyLikelihood])`.
+    """
+    from odvff.model import file
+
+    model = file.load(path, known)
+    try:
+        return _estimator(model)
+    except FileError as error:
+        raise FileError(f"{path} is damaged: {error}") from error
+
+
+def _estimator(model: Model) -> Any:
+    """The estimator of a model that says by which it was made, and what that was asked for."""
+    from odvff import estimators
+
+    if model.made_by not in estimators.__all__:
+        raise FileError(f"it holds an unknown estimator, {model.made_by[:40]!r}.")
+    made = getattr(estimators, model.made_by)
+    if made._labels != (model.task.classes is not None):
+        raise FileError(f"it holds a {model.task.name}, which its estimator does not do.")
+    unknown = set(model.asked) - set(made._get_param_names())
+    if unknown:
+        raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
+    likelihood = model.outputs[0].predictive.likelihood
+    # one from outside has no name that an estimator knows
+    own: dict[str, Any] = {} if type(likelihood) in LIKELIHOODS else {"likelihood": likelihood}
+    if model.asked.get("terms") is not None:
+        fitted, n = model.outputs[0].posterior.terms.terms, model.asked["terms"]
+        if not isinstance(n, int) or not 0 < n <= len(fitted):
+            raise FileError(f"it has {str(n)[:40]!r} terms of its user's, and {len(fitted)} in all.")
+        own["terms"] = model.schema.named(fitted[:n])
+    estimator = made(**model.asked | own)
+    estimator.model_ = model
+    estimator.n_features_in_ = len(model.schema.columns)
+    if model.named_columns:
+        estimator.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
+    return estimator
 
 
 def say(notes: Iterable[FitWarning], stacklevel: int) -> None:

@@ -227,10 +227,10 @@ class Model:
         if kind == "missing":
             values, codes = [None], np.zeros((1, 1))
         elif len(columns) == 1:
-            values, code = _axis(columns[0], GRID, part.features.n_levels)
+            values, code = columns[0].axis(GRID, part.features.n_levels)
             codes = code[:, None]
         else:
-            axes, coded_axes = zip(*(_axis(column, SURFACE, None) for column in columns), strict=True)
+            axes, coded_axes = zip(*(column.axis(SURFACE) for column in columns), strict=True)
             values, codes = _product(_points(axes, kind)), _product(coded_axes)
         coded = np.zeros((len(values), self.schema.width))
         coded[:, part.columns] = codes
@@ -263,14 +263,6 @@ class Model:
                 }
             )
         return rows
-
-
-def _axis(column: Any, n_points: int, n_levels: int | None) -> tuple[Any, Any]:
-    """Values to show a column at, and what codes them: all labels, the codes of so many levels, or a grid."""
-    if isinstance(column, Category):
-        return list(column.levels), np.arange(len(column.levels))
-    values = column.grid(n_points) if n_levels is None else np.arange(float(n_levels))
-    return values, column.encode(values)[:, 0]
 
 
 def _points(axes: Iterable[Any], kind: str) -> list[Any]:

@@ -105,9 +105,11 @@ class Numeric:
             coded[gone, 0] = FAR if self.scaled else self.low + FAR * (self.high - self.low)
         return coded
 
-    def grid(self, n_points: int) -> Any:
-        """Values from end to end of the range within the box, in the user's units."""
-        return np.linspace(max(self.low, self.least), min(self.high, self.most), n_points)
+    def axis(self, n_points: int, n_levels: int | None = None) -> tuple[Any, Any]:
+        """Values to show an effect at, and what codes them: from end to end of the range in the box, or levels."""
+        grid = np.linspace(max(self.low, self.least), min(self.high, self.most), n_points)
+        values = grid if n_levels is None else np.arange(float(n_levels))
+        return values, self.encode(values)[:, 0]
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,10 @@ class Category:
                 f"column {self.name!r} has {shown} in a later part, which the first part had not; the first part "
                 "decides the levels: let it hold all of them."
             )
+
+    def axis(self, n_points: int, n_levels: int | None = None) -> tuple[Any, Any]:
+        """All labels, and their codes."""
+        return list(self.levels), np.arange(len(self.levels))
 
     def _codes(self, table: Table, i: int) -> tuple[list[Any], Any, Any]:
         """Labels of the sorts that the levels have, their codes, and for each row the place of its own."""
