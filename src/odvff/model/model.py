@@ -238,11 +238,9 @@ class Model:
 
     def _at_rows(self, part: Part, table: Table) -> Any:
         """The values that a part has in a table."""
-        columns = self.columns_of(part)
-        places = [self.schema.names.index(column.name) for column in columns]
         each = [
-            table.labels(i) if isinstance(column, Category) else table.numbers(i)
-            for column, i in zip(columns, places, strict=True)
+            (table.labels if isinstance(column, Category) else table.numbers)(self.schema.names.index(column.name))
+            for column in self.columns_of(part)
         ]
         return each[0] if len(each) == 1 else np.stack(_points(each, self.kind_of(part)), axis=1)
 
