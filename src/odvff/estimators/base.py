@@ -102,10 +102,13 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._check_arguments()
         self._fit_and_say(source, progress, journal)
-        # what scikit-learn wants to be known of columns that did not come as an array or data frame
-        self.model_ = replace(self.model_, named_columns=True)
-        self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
+        return self._with(replace(self.model_, named_columns=True))
+
+    def _with(self, model: Model) -> Self:
+        """Fitted, with what scikit-learn wants to be known of columns that did not come as an array or data frame."""
+        self.model_, self.n_features_in_ = model, len(model.schema.columns)
+        if model.named_columns:
+            self.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
         return self
 
     def _fit_and_say(self, source: TableSource, progress: Progress, journal: Journal = NO_JOURNAL) -> Self:
@@ -321,12 +324,7 @@ def _estimator(model: Model) -> Any:
         if not isinstance(n, int) or not 0 < n <= len(fitted):
             raise FileError(f"it has {str(n)[:40]!r} terms of its user's, and {len(fitted)} in all.")
         own["terms"] = model.schema.named(fitted[:n])
-    estimator = made(**model.asked | own)
-    estimator.model_ = model
-    estimator.n_features_in_ = len(model.schema.columns)
-    if model.named_columns:
-        estimator.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
-    return estimator
+    return made(**model.asked | own)._with(model)
 
 
 def say(notes: Iterable[FitWarning], stacklevel: int) -> None:

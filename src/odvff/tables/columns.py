@@ -224,10 +224,8 @@ class NumericLearner:
             )
         q_low, middle, q_high = np.quantile(values, QUANTILES, method="inverted_cdf", weights=w)
         span = q_high - q_low
-        if span > 0:
-            low, high = max(least, q_low - span), min(most, q_high + span)
-        else:  # (nearly) all the same
-            low, high = least, most
+        # without a span they are (nearly) all the same
+        low, high = (max(least, q_low - span), min(most, q_high + span)) if span > 0 else (least, most)
         # differences of a few units in the last place are rounding
         if not high - low > 8 * np.spacing(max(abs(low), abs(high))):
             half = 0.5 * max(abs(low), 1.0)

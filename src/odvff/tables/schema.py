@@ -59,9 +59,7 @@ class Schema:
 
     def design(self, structure: str) -> Design:
         """The terms that these columns call for."""
-        parts = self._parts(self.columns)
-        numeric = tuple(part for part in parts if isinstance(part, NumericPart))
-        design = Design(numeric, tuple(part for part in parts if isinstance(part, LevelsPart)), structure)
+        design = Design(*self._parts(self.columns), structure)
         self._check_effect_names(design)
         return design
 
@@ -81,8 +79,8 @@ class Schema:
             for term, names in each
         )
         read = {name for _, names in each for name in names}
-        parts = self._parts(c for c in self.columns if c.missing and c.name in read)
-        return Design((), tuple(part for part in parts if isinstance(part, LevelsPart)), own=own)
+        _, levels = self._parts(c for c in self.columns if c.missing and c.name in read)
+        return Design((), levels, own=own)
 
     def named(self, terms: Iterable[Any]) -> list[Term]:
         """The inverse: terms over coded columns, by the names of these."""
@@ -92,11 +90,13 @@ class Schema:
     def _names_in(self, term: Term) -> list[str]:
         return [self.names[place_of(column, self.names, "terms")] for column in term.columns or ()]
 
-    def _parts(self, columns: Iterable[Column]) -> list[NumericPart | LevelsPart]:
-        """What these columns call for, and the intercept."""
+    def _parts(self, columns: Iterable[Column]) -> tuple[tuple[NumericPart, ...], tuple[LevelsPart, ...]]:
+        """What these columns call for as numbers, and as levels with the intercept."""
         places = self.places()
         parts = [part for column in columns for part in column.parts(places[column.name])]
-        return [*parts, LevelsPart(self.width - 1, self._intercept_name, 1)] if self.intercept else parts
+        numeric = tuple(part for part in parts if isinstance(part, NumericPart))
+        levels = tuple(part for part in parts if isinstance(part, LevelsPart))
+        return numeric, (*levels, LevelsPart(self.width - 1, self._intercept_name, 1)) if self.intercept else levels
 
     def places(self) -> dict[str, int]:
         """The first coded column of every column."""
