@@ -228,12 +228,8 @@ def _mass(below: Any, above: Any, edges: Any) -> Any:
 def _bands(mean: Any, residual: Any) -> tuple[tuple[float, ...], ...]:
     """Quantiles of residuals in bins of about equally many rows, from the lowest prediction to the highest."""
     order = np.argsort(mean, kind="stable")
-    bins = np.array_split(order, max(1, min(quality.BANDS, len(order) // 20)))
-    return tuple(
-        (float(mean[rows].mean()), *np.quantile(residual[rows], quality.QUANTILES).tolist())
-        for rows in bins
-        if len(rows)
-    )
+    bins = np.array_split(order, max(1, min(quality.BANDS, len(order) // 20))) if len(order) else []
+    return tuple((float(mean[at].mean()), *np.quantile(residual[at], quality.QUANTILES).tolist()) for at in bins)
 
 
 def _bin(share: Any, n_bins: int) -> Any:

@@ -7,7 +7,7 @@ It holds no rows of data (inducing points lie where some rows are). Whatever is 
 
 import os
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -235,8 +235,7 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
     root[np.triu_indices(n)] = packed
     root = root if words["root"] == "upper" else root.T
     q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
-    kinds = ((one.name, one) for one in (*LIKELIHOODS, *known) if issubclass(one, Likelihood))
-    likelihood: type[Likelihood] = named(text(words["likelihood"]), kinds, "likelihood")
+    likelihood: type[Likelihood] = named(text(words["likelihood"]), Likelihood, LIKELIHOODS, known)
     units = Units(number(words["shift"]), number(words["scale"]))
     if units.scale <= 0:
         raise FileError("a scale in it is not positive.")
@@ -292,31 +291,26 @@ class TermReader:
         return Term(self._kernel(words["kernel"]), features, columns, text(words["name"]))
 
     def _features(self, words: Any, prefix: str, ours: tuple[Any, ...]) -> Any:
-        made = named(text(words["kind"]), _with_names(ours, self.known, Features), "features")
+        made = named(text(words["kind"]), Features, ours, self.known)
         # products are of features of one column
         part = partial(self._features, ours=(Fourier,))
         return made.from_words(words, Stored(self.arrays, prefix, self.most, part))
 
     def _kernel(self, words: Any, depth: int = 0) -> Any:
         allowed = KERNELS if depth == 0 else (Matern, OfGPJax)  # sums and products are of kernels of one column
-        made = named(text(words["kind"]), _with_names(allowed, self.known, Kernel), "kernel")
+        made = named(text(words["kind"]), Kernel, allowed, self.known)
         return made.from_words(words, lambda inner: self._kernel(inner, depth + 1))
 
 
-def named(name: str, classes: Iterable[tuple[str | None, Any]], what: str) -> Any:
-    """The class of this name."""
-    for own, found in classes:
-        if own == name:
-            return found
+def named(name: str, base: type, ours: Iterable[Any], known: Iterable[type]) -> Any:
+    """The class of this name, among ours and those of the reader's own that are derived from this base."""
+    for one in (*ours, *(cls for cls in known if issubclass(cls, base))):
+        if name == (one.name if base is Likelihood else one.kind()):
+            return one
     raise UnknownClassError(
-        f"has the {what} {name[:40]!r}, which is none of odvff's: if it is yours, give its class, "
+        f"has the {base.__name__.lower()} {name[:40]!r}, which is none of odvff's: if it is yours, give its class, "
         "odvff.load(path, known=[…])."
     )
-
-
-def _with_names(ours: Iterable[Any], known: Iterable[Any], base: type) -> Iterator[tuple[str, Any]]:
-    """Classes by their kinds; of those that are not ours, the ones that are derived from this one."""
-    return ((one.kind(), one) for one in (*ours, *(cls for cls in known if issubclass(cls, base))))
 
 
 def _is_plain(value: Any, depth: int = 2) -> bool:

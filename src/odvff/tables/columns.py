@@ -67,11 +67,6 @@ class Numeric:
         return self.high - self.low if self.scaled else 1.0
 
     @property
-    def constant(self) -> bool:
-        """Were all values in training the same, as far as float64 can tell? Then the box is wider than their range."""
-        return self.low < self.least and self.most < self.high
-
-    @property
     def missing_name(self) -> str:
         return f"{self.name} is missing"
 

@@ -228,15 +228,13 @@ def _expanded(paths: list[Any]) -> list[str]:
     """Every file that is meant, in order."""
     found: list[str] = []
     for path in map(str, paths):
-        if path == STANDARD_INPUT:
+        if path == STANDARD_INPUT or (os.path.exists(path) and not os.path.isdir(path)):
             found.append(path)
         elif os.path.isdir(path):
             inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file() and _is_table(p.relative_to(path)))
             if not inside:
                 raise InputError(f"the folder {path} holds no table; files are known by {', '.join(TEXT + BINARY)}.")
             found += inside
-        elif os.path.exists(path):
-            found.append(path)
         elif glob.has_magic(path):
             matching = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
             if not matching:

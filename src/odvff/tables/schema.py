@@ -155,7 +155,7 @@ class Schema:
             f"{c.name} is taken as constant: its values go from {c.least!r} to {c.most!r}; drop it, or subtract what "
             "they have in common if they differ"
             for c in self.numeric
-            if c.constant
+            if c.low < c.least and c.most < c.high  # the box is wider, as float64 tells nothing apart within
         ]
         return notes + [
             f"{c.name} has values far out ({c.least:g} to {c.most:g}); its features cover {c.low:g} to {c.high:g}"
