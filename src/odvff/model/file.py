@@ -23,6 +23,7 @@ from odvff.features.base import Stored
 from odvff.kernels import Additive, Categorical, Kernel, Matern, Separable
 from odvff.kernels.reading import OfGPJax, kernel_words
 from odvff.likelihoods import LIKELIHOODS, Likelihood, Units
+from odvff.likelihoods.units import LARGEST
 from odvff.methods import INFERENCE
 from odvff.model.model import Model, Output
 from odvff.model.predictive import Predictive
@@ -237,8 +238,8 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
     q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
     likelihood: type[Likelihood] = named(text(words["likelihood"]), Likelihood, LIKELIHOODS, known)
     units = Units(number(words["shift"]), number(words["scale"]))
-    if units.scale <= 0:
-        raise FileError("a scale in it is not positive.")
+    if not 0 < units.scale <= LARGEST:
+        raise FileError("a scale in it is not positive, or too large.")
     history = arrays[prefix + "history"]
     if history.ndim != 1:
         raise FileError("its history is no list of numbers.")
