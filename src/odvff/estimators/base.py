@@ -153,14 +153,13 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         each, columns = 2 * int(harmonics) + 1, len(design.numeric)
         n = each ** min(columns, 3) if design.joint else each * columns  # joint effects have up to three columns
         if n > MANY_FEATURES and n > 2 * n_rows:
-            run.tell(
-                FitWarning(
-                    Argument("n_harmonics", int(harmonics)),
-                    f" makes {n:,} features for {n_rows:,} rows, which takes long and brings little; ",
-                    Argument("n_harmonics", "auto"),
-                    " takes as many as the data call for.",
-                )
+            note = FitWarning(
+                Argument("n_harmonics", int(harmonics)),
+                f" makes {n:,} features for {n_rows:,} rows, which takes long and brings little; ",
+                Argument("n_harmonics", "auto"),
+                " takes as many as the data call for.",
             )
+            run.tell(note)
 
     @one_blas_thread()
     def _output(self, named: Named, X: Any, weights: Any | None, units: Units, label: Any) -> Output:

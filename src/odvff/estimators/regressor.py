@@ -42,9 +42,9 @@ class Parts:
     noise: float | None  # relative to the variance of y; with it the kernels of the terms are a place to start from
     units: Units  # of y, as it enters the statistics: near its mean, so that no digits are lost
     sampler: Sampler
+    sample: Any
+    sample_weights: Any
     statistics: Statistics | None = None
-    sample: Any = None
-    sample_weights: Any = None
 
     def added(self, table: Table, y: Any, weights: Any | None) -> "Parts":
         """With the rows of one more part."""
@@ -53,10 +53,9 @@ class Parts:
         statistics = collect(self.terms, EncodedRows(self.schema, source, self.units.standardised).chunks())
         sampler = deepcopy(self.sampler)
         new, kept = sampler.add(table.n_rows)
-        X, w = self.schema.encode(table.take(new)), np.ones(len(new)) if weights is None else weights[new]
-        if self.statistics is not None:
-            statistics = self.statistics + statistics
-            X, w = np.concatenate([self.sample, X]), np.concatenate([self.sample_weights, w])
+        statistics = statistics if self.statistics is None else self.statistics + statistics
+        X = np.concatenate([self.sample, self.schema.encode(table.take(new))])
+        w = np.concatenate([self.sample_weights, np.ones(len(new)) if weights is None else weights[new]])
         return replace(self, sampler=sampler, statistics=statistics, sample=X[kept], sample_weights=w[kept])
 
     def standardised(self) -> tuple[Statistics, Units]:
@@ -181,7 +180,8 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         # kernels that a look at one part found are no place to start from with all, but those of a user are
         noise = None if start.known else start.noise
         sampler = Sampler(self._policy.centre_rows, options.seed)
-        return Parts(schema, start.terms, start.report, noise, units, sampler)
+        nothing = np.zeros((0, schema.width)), np.zeros(0)
+        return Parts(schema, start.terms, start.report, noise, units, sampler, *nothing)
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""

@@ -154,8 +154,7 @@ def _curve(figure: Any, place: Any, effect: Effect, column: Any, title: str, lim
     else:
         bottom.set_xticks([0], ["missing"])
     bottom.set_yticks([])
-    for side in ("top", "right", "left"):
-        bottom.spines[side].set_visible(False)
+    bottom.spines[["top", "right", "left"]].set_visible(False)
 
 
 def _surface(figure: Any, place: Any, effect: Effect, title: str, columns: list[str]) -> None:

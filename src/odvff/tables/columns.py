@@ -57,11 +57,6 @@ class Numeric:
         return 1 + self.missing
 
     @property
-    def origin(self) -> float:
-        """What is coded as 0."""
-        return self.low if self.scaled else 0.0
-
-    @property
     def size(self) -> float:
         """A coded 1, in the user's units."""
         return self.high - self.low if self.scaled else 1.0
@@ -89,12 +84,12 @@ class Numeric:
 
     def encode(self, values: Any) -> Any:
         """Coded columns, (N, width)."""
-        gone = np.isnan(values)
+        gone, origin = np.isnan(values), self.low if self.scaled else 0.0
         coded = np.empty((len(values), self.width))
-        np.subtract(values, self.origin, out=coded[:, 0])
+        np.subtract(values, origin, out=coded[:, 0])
         coded[:, 0] /= self.size
         if self.missing:
-            coded[gone, 0] = (self.middle - self.origin) / self.size
+            coded[gone, 0] = (self.middle - origin) / self.size
             coded[:, 1] = ~gone
         else:
             coded[gone, 0] = FAR if self.scaled else self.low + FAR * (self.high - self.low)
