@@ -190,7 +190,6 @@ class Model:
             for p, name, part in self.parts(output)
             if (names is None or name in names) and (table is not None or len(part.columns) <= MOST_AXES)
         ]
-
         if table is None:
             grids = [(p, *self._grid(part)) for p, _, part in parts]
             shown = [(values, told.at(p, coded)) for p, values, coded in grids]

@@ -141,9 +141,8 @@ def _refuse_missing(y: Any) -> None:
     y = y.ravel()
     missing = np.array([_is_missing(v) for v in y], dtype=bool) if y.dtype.kind == "O" else y != y
     if missing.any():
-        raise InputError(
-            f"Input y contains NaN, first in row {int(np.argmax(missing))}; drop such rows, or fill them in."
-        )
+        i = int(np.argmax(missing))
+        raise InputError(f"Input y contains NaN, first in row {i}; drop such rows, or fill them in.")
 
 
 def _is_missing(value: Any) -> bool:

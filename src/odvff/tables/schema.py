@@ -60,7 +60,16 @@ class Schema:
     def design(self, structure: str) -> Design:
         """The terms that these columns call for."""
         design = Design(*self._parts(self.columns), structure)
-        self._check_effect_names(design)
+        # effects are known by their names: no column may be called as the effect of another
+        taken = {c.missing_name: f"what is missing in {c.name!r}" for c in self.numeric if c.missing}
+        if design.joint:
+            taken[design.joint_name] = "the joint effect of all numeric columns"
+        for name in self.names:
+            if name in taken:
+                raise InputError(
+                    f"there is a column {name!r}, and {taken[name]} has an effect of that name; rename one of the "
+                    "columns."
+                )
         return design
 
     # terms that users give, over columns by name and in the units of these
@@ -96,32 +105,17 @@ class Schema:
         parts = [part for column in columns for part in column.parts(places[column.name])]
         numeric = tuple(part for part in parts if isinstance(part, NumericPart))
         levels = tuple(part for part in parts if isinstance(part, LevelsPart))
-        return numeric, (*levels, LevelsPart(self.width - 1, self._intercept_name, 1)) if self.intercept else levels
+        if self.intercept:
+            name = INTERCEPT
+            while name in self.names:  # a column may be called so too, and keeps its name
+                name = f"({name})"
+            levels = (*levels, LevelsPart(self.width - 1, name, 1))
+        return numeric, levels
 
     def places(self) -> dict[str, int]:
         """The first coded column of every column."""
         ends = accumulate(column.width for column in self.columns)
         return {column.name: end - column.width for column, end in zip(self.columns, ends, strict=True)}
-
-    def _check_effect_names(self, design: Design) -> None:
-        """Effects are known by their names: no column may be called as the effect of another."""
-        taken = {c.missing_name: f"what is missing in {c.name!r}" for c in self.numeric if c.missing}
-        if design.joint:
-            taken[design.joint_name] = "the joint effect of all numeric columns"
-        for column in self.columns:
-            if column.name in taken:
-                raise InputError(
-                    f"there is a column {column.name!r}, and {taken[column.name]} has an effect of that name; rename "
-                    "one of the columns."
-                )
-
-    @property
-    def _intercept_name(self) -> str:
-        """Of the term; a column may be called intercept too, and keeps its name."""
-        name = INTERCEPT
-        while name in self.names:
-            name = f"({name})"
-        return name
 
     def to_words(self) -> dict[str, Any]:
         """Plain values, for a file."""
