@@ -180,8 +180,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         # kernels that a look at one part found are no place to start from with all, but those of a user are
         noise = None if start.known else start.noise
         sampler = Sampler(self._policy.centre_rows, options.seed)
-        nothing = np.zeros((0, schema.width)), np.zeros(0)
-        return Parts(schema, start.terms, start.report, noise, units, sampler, *nothing)
+        return Parts(schema, start.terms, start.report, noise, units, sampler, np.zeros((0, schema.width)), np.zeros(0))
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""

@@ -99,13 +99,12 @@ def plot_effects(model: Model, output: int = 0, names: Iterable[str] | None = No
     flat = [effects[name] for name in order if effects[name].kind != "surface"]
     limits = (min(e.lower.min() for e in flat), max(e.upper.max() for e in flat)) if flat else None
     for i, name in enumerate(order):
-        place = panels[i // n_columns, i % n_columns]
         title = f"{name} ({100 * shares[name]:.0f} %)"
         if effects[name].kind == "surface":
-            _surface(figure, place, effects[name], title, [column.name for column in columns[name]])
+            _surface(figure, panels[i], effects[name], title, [column.name for column in columns[name]])
         else:
             column = None if effects[name].kind == "missing" else columns[name][0]
-            _curve(figure, place, effects[name], column, title, limits)
+            _curve(figure, panels[i], effects[name], column, title, limits)
     return figure
 
 
