@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a name that is imported as itself is for others too
     from odvff.errors import PrecisionError as PrecisionError
     from odvff.estimators import ODVFFClassifier as ODVFFClassifier
     from odvff.estimators import ODVFFRegressor as ODVFFRegressor
-    from odvff.estimators.saved import load as load
+    from odvff.estimators.base import load as load
     from odvff.features import Fourier as Fourier
     from odvff.features import InducingPoints as InducingPoints
     from odvff.features import Kronecker as Kronecker
@@ -41,7 +41,7 @@ _PLACES = {
         "PrecisionError",
     ),
     "odvff.estimators": ("ODVFFClassifier", "ODVFFRegressor"),
-    "odvff.estimators.saved": ("load",),
+    "odvff.estimators.base": ("load",),
     "odvff.features": ("Fourier", "InducingPoints", "Kronecker", "Levels"),
     "odvff.kernels": ("Additive", "Categorical", "Matern", "Separable"),
     "odvff.likelihoods": ("GaussianNoise",),

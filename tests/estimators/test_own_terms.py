@@ -26,7 +26,7 @@ from odvff import (
 from odvff.kernels import Kernel, covariance
 from odvff.kernels.reading import kernel_words
 from odvff.model.evaluation import Evaluator
-from odvff.model.file_terms import TermReader
+from odvff.model.file import TermReader
 from odvff.posterior.effects import CentredEffects, centre_of
 from odvff.report import render
 from odvff.support.arrays import namespace

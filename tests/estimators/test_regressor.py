@@ -17,7 +17,7 @@ from scipy import integrate, stats
 from sklearn.base import clone
 
 from odvff import InputError, ODVFFClassifier, ODVFFRegressor
-from odvff.estimators.parts import Parts
+from odvff.estimators.regressor import Parts
 from odvff.inference import FitWarning
 from odvff.rows import CHUNK_ROWS
 from odvff.support.run import Run

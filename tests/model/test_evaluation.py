@@ -10,7 +10,8 @@ from sklearn import metrics as sk
 
 from odvff import FileError, InputError, ODVFFClassifier, ODVFFRegressor
 from odvff.model import metrics
-from odvff.model.evaluation import BLOCK_ROWS, LEVELS, PIT_BINS, SHOWN_RESIDUALS, Evaluation, Evaluator
+from odvff.model.evaluation import BLOCK_ROWS, Evaluation, Evaluator
+from odvff.model.quality import LEVELS, PIT_BINS, SHOWN_RESIDUALS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the fit stopped before it converged"),

@@ -14,8 +14,8 @@ import pytest
 from odvff import FileError, InputError
 from odvff.tables import Category, MemorySource, Numeric, Schema, as_table
 from odvff.tables.columns import FAR
-from odvff.tables.learning import SchemaBuilder
-from odvff.tables.learning import learn_schema as learn
+from odvff.tables.schema import SchemaBuilder
+from odvff.tables.source import learn_schema as learn
 
 
 def learn_schema(table, weights=None, **options):

@@ -15,13 +15,13 @@ from odvff.errors import Argument, FileError, InputError
 from odvff.model.file import inspect, save
 from odvff.model.model import Model
 from odvff.model.summary import COLUMNS, summarise
+from odvff.model.task import is_number
 from odvff.support.journal import EVERY, Journal
 from odvff.support.storage import check_output
 from odvff.support.threads import n_threads
 from odvff.tables import FileSource, TableFiles
 from odvff.tables.csv_file import Reading
 from odvff.tables.files import STANDARD_INPUT, check_columns, check_target, is_text
-from odvff.tables.targets import is_number
 
 PEEK_ROWS, MANY_VALUES = 100_000, 1000
 FEW_CLASSES = 10

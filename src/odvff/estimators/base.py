@@ -12,15 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from odvff.design import Design
-from odvff.errors import Argument, FitWarning, InputError
-from odvff.estimators.own_terms import in_own_units, placed
+from odvff.errors import Argument, FileError, FitWarning, InputError
 from odvff.estimators.parameters import Parameters, seed_of
 from odvff.fitting import Named, Options
-from odvff.likelihoods import Units
+from odvff.likelihoods import LIKELIHOODS, Units
 from odvff.methods import fit_rows, method_of
 from odvff.model.model import Effect, Model, Output
 from odvff.model.predictive import Predictive
-from odvff.model.summary import Summary, summarise
+from odvff.model.summary import Summary, plot_effects, summarise
 from odvff.model.task import Task
 from odvff.posterior.effects import centre_of
 from odvff.rows import RowSource, merged
@@ -103,10 +102,13 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._check_arguments()
         self._fit_and_say(source, progress, journal)
-        # what scikit-learn wants to be known of columns that did not come as an array or data frame
-        self.model_ = replace(self.model_, named_columns=True)
-        self.feature_names_in_ = np.asarray(self.model_.schema.names, dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
+        return self._with(replace(self.model_, named_columns=True))
+
+    def _with(self, model: Model) -> Self:
+        """Fitted, with what scikit-learn wants to be known of columns that did not come as an array or data frame."""
+        self.model_, self.n_features_in_ = model, len(model.schema.columns)
+        if model.named_columns:
+            self.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
         return self
 
     def _fit_and_say(self, source: TableSource, progress: Progress, journal: Journal = NO_JOURNAL) -> Self:
@@ -141,9 +143,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _design(self, schema: Schema) -> Design:
         """The terms that the columns call for, or those that were given."""
-        if self.terms is None:
-            return schema.design(self.structure)
-        return schema.design_of(placed(schema, self.terms))
+        return schema.design(self.structure) if self.terms is None else schema.design_of(self.terms)
 
     def _note_many_features(self, options: Options, design: Design, n_rows: int, run: Run) -> None:
         """A fit with many times more features than rows takes long, and nobody would know why."""
@@ -153,14 +153,13 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         each, columns = 2 * int(harmonics) + 1, len(design.numeric)
         n = each ** min(columns, 3) if design.joint else each * columns  # joint effects have up to three columns
         if n > MANY_FEATURES and n > 2 * n_rows:
-            run.tell(
-                FitWarning(
-                    Argument("n_harmonics", int(harmonics)),
-                    f" makes {n:,} features for {n_rows:,} rows, which takes long and brings little; ",
-                    Argument("n_harmonics", "auto"),
-                    " takes as many as the data call for.",
-                )
+            note = FitWarning(
+                Argument("n_harmonics", int(harmonics)),
+                f" makes {n:,} features for {n_rows:,} rows, which takes long and brings little; ",
+                Argument("n_harmonics", "auto"),
+                " takes as many as the data call for.",
             )
+            run.tell(note)
 
     @one_blas_thread()
     def _output(self, named: Named, X: Any, weights: Any | None, units: Units, label: Any) -> Output:
@@ -191,7 +190,7 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         if source.n_rows == 0:
             raise InputError("there are no rows to fit to.")
         _check_mean_weight(total / source.n_rows)
-        return schema if self.terms is None else in_own_units(schema, self.terms)
+        return schema if self.terms is None else schema.in_units_of(self.terms)
 
     def _made(self, schema: Schema, n_rows: int, outputs: tuple[Output, ...], task: Task, target: str) -> Model:
         """The model of a fit, with what was asked for."""
@@ -264,8 +263,6 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
         `names` are those of the effects to draw, or a single one; by default all of up to two columns.
         """
-        from odvff.model.plot import plot_effects
-
         return plot_effects(self._model(), self._model().output_of(label), names, n_columns)
 
     def summary(self) -> Summary:
@@ -289,6 +286,44 @@ class TableEstimator(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+
+def load(path: str | os.PathLike[str], *, known: Iterable[type] = ()) -> Any:
+    """The fitted estimator in a file that its method `save` wrote: the same predictions, to the bit.
+
+    A file holds names of classes, never their code: likelihoods, features and kernels that are written outside the
+    package must be among the `known`, as in `load(path, known=[MyLikelihood])`.
+    """
+    from odvff.model import file
+
+    model = file.load(path, known)
+    try:
+        return _estimator(model)
+    except FileError as error:
+        raise FileError(f"{path} is damaged: {error}") from error
+
+
+def _estimator(model: Model) -> Any:
+    """The estimator of a model that says by which it was made, and what that was asked for."""
+    from odvff import estimators
+
+    if model.made_by not in estimators.__all__:
+        raise FileError(f"it holds an unknown estimator, {model.made_by[:40]!r}.")
+    made = getattr(estimators, model.made_by)
+    if made._labels != (model.task.classes is not None):
+        raise FileError(f"it holds a {model.task.name}, which its estimator does not do.")
+    unknown = set(model.asked) - set(made._get_param_names())
+    if unknown:
+        raise FileError(f"it has the unknown parameter {sorted(unknown)[0][:40]!r}.")
+    likelihood = model.outputs[0].predictive.likelihood
+    # one from outside has no name that an estimator knows
+    own: dict[str, Any] = {} if type(likelihood) in LIKELIHOODS else {"likelihood": likelihood}
+    if model.asked.get("terms") is not None:
+        fitted, n = model.outputs[0].posterior.terms.terms, model.asked["terms"]
+        if not isinstance(n, int) or not 0 < n <= len(fitted):
+            raise FileError(f"it has {str(n)[:40]!r} terms of its user's, and {len(fitted)} in all.")
+        own["terms"] = model.schema.named(fitted[:n])
+    return made(**model.asked | own)._with(model)
 
 
 def say(notes: Iterable[FitWarning], stacklevel: int) -> None:

@@ -10,11 +10,10 @@ from odvff.errors import InputError
 from odvff.estimators.base import TableEstimator
 from odvff.estimators.parameters import argument, described
 from odvff.likelihoods import Likelihood, Units, choices_in_words
-from odvff.model.task import Labels, log_of
+from odvff.model.task import Labels, labels_of, log_of
 from odvff.support.run import Run
 from odvff.tables import TableSource
 from odvff.tables.table import plain
-from odvff.tables.targets import labels_of
 
 
 @described

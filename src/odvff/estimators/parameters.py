@@ -15,7 +15,6 @@ import numpy as np
 
 from odvff.design import STRUCTURES
 from odvff.errors import Argument, InputError
-from odvff.estimators.own_terms import check_terms
 from odvff.fitting import Options
 from odvff.kernels import Matern
 from odvff.likelihoods import Likelihood, choices_in_words, likelihood_for
@@ -23,6 +22,7 @@ from odvff.methods import check_method, method_of
 from odvff.policy import DEFAULT, Policy
 from odvff.support.checks import gathered, positive, whole
 from odvff.tables.schema import listed_columns, place_of
+from odvff.terms import Term
 
 AS_MANY_AS_PAY = "or 'auto', which takes as many as pay"
 Check = Callable[[Any, str], object]  # raises an InputError about a value with this name
@@ -85,6 +85,17 @@ def pairs(value: Any, name: str) -> None:
 def a_seed(value: Any, name: str) -> None:
     if value is not None and not isinstance(value, np.random.RandomState | np.random.Generator):
         whole(value, name, at_least=0, remedy="give a whole number, or None")
+
+
+def own_terms(value: Any, name: str) -> None:
+    """Terms of which each says its columns?"""
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(term, Term) for term in value):
+        raise InputError(
+            Argument(name), f" must be a list of odvff.Term, got {value!r}; leave it out for effects by column."
+        )
+    silent = next((term for term in value if term.columns is None), None)
+    if silent is not None:
+        raise InputError(Argument(name), f" holds the term {silent.name!r}, which says no columns; give their names.")
 
 
 def seed_of(random_state: Any) -> int:
@@ -162,7 +173,7 @@ class Parameters:
         None,
         "a list of `odvff.Term` to have as effects instead of one for each column, with kernels, features and columns "
         "(by name, in their units) as you like; None for those that the columns call for.",
-        or_none(check_terms),
+        or_none(own_terms),
     )
     random_state: Any = argument(None, "of samples of rows and minibatches.", a_seed)
     verbose: int = argument(0, "print progress on standard error.")
@@ -235,10 +246,8 @@ class Parameters:
             return "auto" if self._has_effects and inference != "stochastic" else 0
         if not isinstance(self.interactions, list | tuple):
             return int(self.interactions)
-        first, second = (
-            [names[place_of(pair[i], names, "interactions")] for pair in self.interactions] for i in (0, 1)
-        )
-        return tuple(zip(first, second, strict=True))
+        place = partial(place_of, names=names, argument="interactions")
+        return tuple((names[place(first)], names[place(second)]) for first, second in self.interactions)
 
     def _options(self, names: tuple[str, ...]) -> Options:
         """The arguments, which have been checked, in the words of `odvff.methods`; the columns have these names."""

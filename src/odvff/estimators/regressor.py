@@ -1,6 +1,8 @@
 """ODVFFRegressor: a Gaussian process for the mean of y and its spread, from any table."""
 
 import warnings
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,20 +12,59 @@ from sklearn.utils.metaestimators import available_if
 from odvff.errors import Argument, FitWarning, InputError
 from odvff.estimators.base import TableEstimator, say
 from odvff.estimators.parameters import described, seed_of
-from odvff.estimators.parts import Parts
 from odvff.fitting import Named
 from odvff.inference import fit_collapsed
 from odvff.likelihoods import Units
 from odvff.likelihoods.units import TargetMoments, moments_of
 from odvff.methods import choose_terms, method_of
 from odvff.model.model import Model
-from odvff.model.task import Numbers
+from odvff.model.task import Numbers, numbers_of
 from odvff.rows import MemoryRows, RowSource, Sampler
+from odvff.statistics import Statistics, collect
 from odvff.support.checks import positive
 from odvff.support.progress import Step
 from odvff.support.run import Run, Tell
 from odvff.tables import MemorySource, Schema, Table, TableSource
-from odvff.tables.targets import numbers_of
+from odvff.tables.source import EncodedRows
+from odvff.terms import Sum
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A fit in parts: what was decided with the first one, and the sums of all so far, as statistics add up.
+
+    A sample of coded rows is kept to centre effects on, the same one however the rows came.
+    """
+
+    schema: Schema
+    terms: Sum
+    report: tuple[str, ...]
+    noise: float | None  # relative to the variance of y; with it the kernels of the terms are a place to start from
+    units: Units  # of y, as it enters the statistics: near its mean, so that no digits are lost
+    sampler: Sampler
+    sample: Any
+    sample_weights: Any
+    statistics: Statistics | None = None
+
+    def added(self, table: Table, y: Any, weights: Any | None) -> "Parts":
+        """With the rows of one more part."""
+        self.schema.refuse_new(table)
+        source = MemorySource(table, y, weights)
+        statistics = collect(self.terms, EncodedRows(self.schema, source, self.units.standardised).chunks())
+        sampler = deepcopy(self.sampler)
+        new, kept = sampler.add(table.n_rows)
+        statistics = statistics if self.statistics is None else self.statistics + statistics
+        X = np.concatenate([self.sample, self.schema.encode(table.take(new))])
+        w = np.concatenate([self.sample_weights, np.ones(len(new)) if weights is None else weights[new]])
+        return replace(self, sampler=sampler, statistics=statistics, sample=X[kept], sample_weights=w[kept])
+
+    def standardised(self) -> tuple[Statistics, Units]:
+        """The statistics of y with mean 0 and variance 1, and the units that it has them in."""
+        assert self.statistics is not None
+        mean, variance = self.statistics.mean(), self.statistics.variance()
+        spread = float(np.sqrt(variance)) if variance > 1e-28 * max(mean**2, 1e-300) else 1.0
+        units = Units(self.units.shift + self.units.scale * mean, self.units.scale * spread)
+        return self.statistics.standardised(mean, spread), units
 
 
 @described
@@ -139,7 +180,7 @@ class ODVFFRegressor(RegressorMixin, TableEstimator):  # type: ignore[misc]
         # kernels that a look at one part found are no place to start from with all, but those of a user are
         noise = None if start.known else start.noise
         sampler = Sampler(self._policy.centre_rows, options.seed)
-        return Parts(schema, start.terms, start.report, noise, units, sampler)
+        return Parts(schema, start.terms, start.report, noise, units, sampler, np.zeros((0, schema.width)), np.zeros(0))
 
     def _model_of(self, parts: Parts, tell: Tell) -> Model:
         """The model of all parts so far."""

@@ -18,21 +18,10 @@ import numpy as np
 from scipy import special
 
 from odvff.errors import InputError
-from odvff.model import metrics
+from odvff.model import metrics, quality
 from odvff.model.model import Model
 from odvff.model.predictive import Marginals
-from odvff.model.quality import (
-    BANDS,
-    LEVELS,
-    MOST_CONFUSION,
-    MOST_RELIABILITY,
-    PIT_BINS,
-    QUANTILES,
-    RELIABILITY_BINS,
-    SHOWN_RESIDUALS,
-    Evaluation,
-    Reliability,
-)
+from odvff.model.quality import Evaluation, Reliability
 from odvff.model.task import CLASSIFICATION, REGRESSION
 from odvff.rows import row_slices, smallest_keys
 from odvff.tables import Table
@@ -77,7 +66,7 @@ class _Numbers:
         self.n = 0
         self._mean = self._spread = 0.0  # of y: its mean, and Σ(y − mean)²
         self._sums: dict[str, float] = defaultdict(float)
-        self._levels, self._pit = np.zeros(len(LEVELS)), np.zeros(PIT_BINS)
+        self._levels, self._pit = np.zeros(len(quality.LEVELS)), np.zeros(quality.PIT_BINS)
         # generators give the same numbers however rows are cut into chunks, as long as they come in order
         self._keys, self._normals, self._draws = (np.random.default_rng([seed, STREAM]) for seed in range(3))
         self._sample = np.zeros((5, 0))  # key, mean and variance of f, mean of y, standardised residual
@@ -110,7 +99,7 @@ class _Numbers:
         self._sums["crps"] += n * self._crps(y, f)
         rows = np.stack([self._keys.random(n), *f, mean, residual / np.maximum(std, 1e-300)])
         sample = np.concatenate([self._sample, rows], axis=1)
-        self._sample = sample[:, smallest_keys(sample[0], SHOWN_RESIDUALS)]
+        self._sample = sample[:, smallest_keys(sample[0], quality.SHOWN_RESIDUALS)]
 
     def _crps(self, y: Any, f: Marginals) -> float:
         closed = self._predictive.crps(y, f)
@@ -121,13 +110,13 @@ class _Numbers:
 
     def _calibrate(self, below: Any, above: Any) -> None:
         """Counts within central intervals and in bins, of transforms spread evenly from `below` to `above`."""
-        levels = np.asarray(LEVELS)
+        levels = np.asarray(quality.LEVELS)
         if below is above:
             self._levels += (np.abs(2 * above - 1)[:, None] <= levels).sum(axis=0)
-            self._pit += np.histogram(above, PIT_BINS, (0.0, 1.0))[0]
+            self._pit += np.histogram(above, quality.PIT_BINS, (0.0, 1.0))[0]
         else:
             self._levels += _mass(below, above, (1 + levels) / 2) - _mass(below, above, (1 - levels) / 2)
-            self._pit += np.diff(_mass(below, above, np.linspace(0.0, 1.0, PIT_BINS + 1)))
+            self._pit += np.diff(_mass(below, above, np.linspace(0.0, 1.0, quality.PIT_BINS + 1)))
 
     def result(self) -> Evaluation:
         mean_of = {name: total / self.n for name, total in self._sums.items()}
@@ -146,7 +135,7 @@ class _Numbers:
             REGRESSION,
             self.n,
             _defined(values),
-            tuple((level, _share(count / self.n)) for level, count in zip(LEVELS, self._levels, strict=True)),
+            tuple((level, _share(count / self.n)) for level, count in zip(quality.LEVELS, self._levels, strict=True)),
             tuple(_share(count / self.n) for count in self._pit),
             tuple(zip(mean.tolist(), residual.tolist(), strict=True)),
             _bands(mean, residual),
@@ -169,9 +158,9 @@ class _Classes:
         self.n = 0
         self._log_loss = self._brier = 0.0
         self._counts = np.zeros(k, dtype=np.int64)
-        self._confidence = np.zeros((2, RELIABILITY_BINS))  # of the chosen class: Σ probability, Σ right
-        self._reliability = np.zeros((3, k, RELIABILITY_BINS))  # Σ probability, Σ hit, rows
-        self._confusion = np.zeros((k, k) if k <= MOST_CONFUSION else (0, 0), dtype=np.int64)
+        self._confidence = np.zeros((2, quality.RELIABILITY_BINS))  # of the chosen class: Σ probability, Σ right
+        self._reliability = np.zeros((3, k, quality.RELIABILITY_BINS))  # Σ probability, Σ hit, rows
+        self._confusion = np.zeros((k, k) if k <= quality.MOST_CONFUSION else (0, 0), dtype=np.int64)
         self._curves = np.arange(0 if k > MOST_AUC else k)[1 if k == 2 else 0 :]
         self._odds = np.zeros((2, len(self._curves), ODDS_BINS), dtype=np.int64)  # of others, of the class
 
@@ -185,7 +174,7 @@ class _Classes:
         self._counts += np.bincount(codes, minlength=k)
         self._log_loss -= float(np.log(np.clip(p[rows, codes], eps, 1.0)).sum())
         self._brier += float(((p - hit) ** 2).sum())
-        place, classes = _bin(p, RELIABILITY_BINS), np.arange(k)
+        place, classes = _bin(p, quality.RELIABILITY_BINS), np.arange(k)
         for total, weights in zip(self._confidence, (p[rows, best], best == codes), strict=True):
             total += _sums_at((place[rows, best],), total.shape, weights)
         for total, weights in zip(self._reliability, (p, hit, None), strict=True):
@@ -209,7 +198,8 @@ class _Classes:
             "auc": self._auc(),
             "accuracy_of_the_commonest": self._counts.max() / n,
         }
-        chosen = [1] if k == 2 else np.sort(np.argsort(-self._counts, kind="stable")[:MOST_RELIABILITY]).tolist()
+        commonest = np.argsort(-self._counts, kind="stable")[: quality.MOST_RELIABILITY]
+        chosen = [1] if k == 2 else sorted(commonest.tolist())
         return Evaluation(
             CLASSIFICATION,
             n,
@@ -238,10 +228,8 @@ def _mass(below: Any, above: Any, edges: Any) -> Any:
 def _bands(mean: Any, residual: Any) -> tuple[tuple[float, ...], ...]:
     """Quantiles of residuals in bins of about equally many rows, from the lowest prediction to the highest."""
     order = np.argsort(mean, kind="stable")
-    bins = np.array_split(order, max(1, min(BANDS, len(order) // 20)))
-    return tuple(
-        (float(mean[rows].mean()), *np.quantile(residual[rows], QUANTILES).tolist()) for rows in bins if len(rows)
-    )
+    bins = np.array_split(order, max(1, min(quality.BANDS, len(order) // 20))) if len(order) else []
+    return tuple((float(mean[at].mean()), *np.quantile(residual[at], quality.QUANTILES).tolist()) for at in bins)
 
 
 def _bin(share: Any, n_bins: int) -> Any:

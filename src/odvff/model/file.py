@@ -1,12 +1,15 @@
 """A model in a file, without pickle: numbers as safetensors, everything else as JSON, every value checked.
 
-Nothing in the file is executed: a file names kinds of kernels and features from short lists, and gives their numbers.
+Nothing in the file is executed: a file names kinds of kernels and features, those of the package or of its reader's
+own, and gives their numbers.
 It holds no rows of data (inducing points lie where some rows are). Whatever is wrong with it is one `FileError`.
 """
 
 import os
 import platform
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -15,9 +18,13 @@ import numpy as np
 import odvff
 from odvff.design import STRUCTURES
 from odvff.errors import FileError, OdvffError
+from odvff.features import Features, Fourier, InducingPoints, Kronecker, Levels
+from odvff.features.base import Stored
+from odvff.kernels import Additive, Categorical, Kernel, Matern, Separable
+from odvff.kernels.reading import OfGPJax, kernel_words
 from odvff.likelihoods import LIKELIHOODS, Likelihood, Units
+from odvff.likelihoods.units import LARGEST
 from odvff.methods import INFERENCE
-from odvff.model.file_terms import TermReader, UnknownClassError, named, term_words
 from odvff.model.model import Model, Output
 from odvff.model.predictive import Predictive
 from odvff.model.quality import Evaluation
@@ -25,11 +32,13 @@ from odvff.model.task import Labels, Numbers, Task
 from odvff.posterior import Posterior
 from odvff.posterior.effects import Centre, parts_of
 from odvff.support import storage
-from odvff.support.words import is_scalar, items, number, plain, read, text
+from odvff.support.words import is_scalar, items, number, plain, read, text, whole
 from odvff.tables import Schema
-from odvff.terms import Sum
+from odvff.terms import Sum, Term
 
 KIND = "model"
+FEATURES = (Fourier, Kronecker, Levels, InducingPoints)
+KERNELS = (Matern, Categorical, Additive, Separable, OfGPJax)
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 MOST_FEATURES = 50_000
 MOST_POINTS = 20_000  # that carry the mean
@@ -37,6 +46,10 @@ MOST_LETTERS = 10_000  # of a label
 # fields that are plain values, and go into a file as they are
 OF_MODEL = {"structure": str, "method": str, "inference": str, "n_rows": int, "target": str, "named_columns": bool}
 OF_OUTPUT = {"label": Any, "bound": float, "converged": bool, "message": str, "report": tuple[str, ...]}
+
+
+class UnknownClassError(FileError):
+    """The file is whole, and names a class that is not known here."""
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:
@@ -114,6 +127,30 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
         "shift": output.predictive.units.shift,
         "scale": output.predictive.units.scale,
     }
+
+
+def term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """A term as plain values, and its arrays under names with this prefix."""
+    features, kernel = term.features, kernel_words(term.kernel)
+    for one in (features, *features.factors):
+        _refuse_namesake(one, one.kind(), FEATURES)
+    _refuse_namesake(term.kernel, kernel["kind"], KERNELS[:-1])
+    return {
+        "name": term.name,
+        "columns": None if term.columns is None else list(term.columns),
+        "kernel": kernel,
+        "features": {"kind": features.kind(), **features.to_words(arrays, prefix)},
+    }
+
+
+def _refuse_namesake(value: Any, kind: str, ours: tuple[Any, ...]) -> None:
+    """A class that is called as one of ours would come back as ours."""
+    foreign = not type(value).__module__.startswith("gpjax") and type(value) not in ours
+    if foreign and kind in {one.kind() for one in ours}:
+        raise FileError(
+            f"{type(value).__name__} is called {kind!r} in files, as a class of odvff's; give it another name, or a "
+            "`kind` of its own."
+        )
 
 
 # reading
@@ -199,11 +236,10 @@ def _output(words: Any, prefix: str, arrays: dict[str, Any], width: int, known: 
     root[np.triu_indices(n)] = packed
     root = root if words["root"] == "upper" else root.T
     q = Posterior(terms, mean, root, *_gamma(prefix, arrays, width))
-    kinds = ((one.name, one) for one in (*LIKELIHOODS, *known) if issubclass(one, Likelihood))
-    likelihood: type[Likelihood] = named(text(words["likelihood"]), kinds, "likelihood")
+    likelihood: type[Likelihood] = named(text(words["likelihood"]), Likelihood, LIKELIHOODS, known)
     units = Units(number(words["shift"]), number(words["scale"]))
-    if units.scale <= 0:
-        raise FileError("a scale in it is not positive.")
+    if not 0 < units.scale <= LARGEST:
+        raise FileError("a scale in it is not positive, or too large.")
     history = arrays[prefix + "history"]
     if history.ndim != 1:
         raise FileError("its history is no list of numbers.")
@@ -235,6 +271,47 @@ def _centre(q: Posterior, prefix: str, arrays: dict[str, Any], width: int) -> Ce
         raise FileError("what its effects are centred by has the wrong size.")
     of_features, of_gamma = (tuple(np.split(a, np.cumsum(n)[:-1])) for a, n in zip((flat, gamma), sizes, strict=True))
     return Centre(of_features, of_gamma, variances)
+
+
+@dataclass(frozen=True)
+class TermReader:
+    """Makes terms of words. Nothing but classes that are known here, or that were given, is made."""
+
+    known: tuple[Any, ...]  # classes of the reader's own
+    arrays: dict[str, Any]
+    most: int  # features of all terms
+    width: int  # of coded rows
+
+    def __call__(self, words: Any, prefix: str) -> Term:
+        columns = None if words["columns"] is None else tuple(whole(c) for c in items(words["columns"]))
+        if columns is not None and any(c >= self.width for c in columns):
+            raise FileError("a term in it reads a column that is not there.")
+        if columns is not None and len(set(columns)) != len(columns):
+            raise FileError("a term in it reads a column twice.")
+        features = self._features(words["features"], prefix, FEATURES)
+        return Term(self._kernel(words["kernel"]), features, columns, text(words["name"]))
+
+    def _features(self, words: Any, prefix: str, ours: tuple[Any, ...]) -> Any:
+        made = named(text(words["kind"]), Features, ours, self.known)
+        # products are of features of one column
+        part = partial(self._features, ours=(Fourier,))
+        return made.from_words(words, Stored(self.arrays, prefix, self.most, part))
+
+    def _kernel(self, words: Any, depth: int = 0) -> Any:
+        allowed = KERNELS if depth == 0 else (Matern, OfGPJax)  # sums and products are of kernels of one column
+        made = named(text(words["kind"]), Kernel, allowed, self.known)
+        return made.from_words(words, lambda inner: self._kernel(inner, depth + 1))
+
+
+def named(name: str, base: type, ours: Iterable[Any], known: Iterable[type]) -> Any:
+    """The class of this name, among ours and those of the reader's own that are derived from this base."""
+    for one in (*ours, *(cls for cls in known if issubclass(cls, base))):
+        if name == (one.name if base is Likelihood else one.kind()):
+            return one
+    raise UnknownClassError(
+        f"has the {base.__name__.lower()} {name[:40]!r}, which is none of odvff's: if it is yours, give its class, "
+        "odvff.load(path, known=[…])."
+    )
 
 
 def _is_plain(value: Any, depth: int = 2) -> bool:

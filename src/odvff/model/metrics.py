@@ -7,7 +7,9 @@ from sklearn import metrics as sk
 
 from odvff.errors import InputError
 from odvff.likelihoods.gaussian import gaussian_crps
+from odvff.support.arrays import Array
 from odvff.support.checks import matrix, vector
+from odvff.support.shapes import Float, Int
 
 BINS = 10
 
@@ -60,16 +62,16 @@ def interval_width(interval: Any) -> float:
     return float(np.mean(interval[:, 1] - interval[:, 0]))
 
 
-def pit_histogram(pit: Any, n_bins: int = BINS) -> Any:
+def pit_histogram(pit: Any, n_bins: int = BINS) -> Float[Array, " K"]:
     """The share of probability integral transforms P(Y ≤ y) in equal bins of [0, 1]: all 1/n_bins if calibrated."""
-    pit = _probabilities(pit, "pit")
+    pit = _shares(_values(pit, "pit"), "pit")
     return np.histogram(pit, n_bins, (0.0, 1.0))[0] / len(pit)
 
 
-def calibration_curve(pit: Any, levels: Any = None) -> tuple[Any, Any]:
+def calibration_curve(pit: Any, levels: Any = None) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
     """Nominal levels of central intervals, and which share of y lies within: equal if calibrated."""
-    pit = _probabilities(pit, "pit")
-    levels = np.linspace(0.05, 0.95, 19) if levels is None else _probabilities(levels, "levels")
+    pit = _shares(_values(pit, "pit"), "pit")
+    levels = np.linspace(0.05, 0.95, 19) if levels is None else _shares(_values(levels, "levels"), "levels")
     inside = np.abs(2 * pit - 1)  # the level of the central interval that y is on the edge of
     return levels, np.array([np.mean(inside <= level) for level in levels])
 
@@ -110,18 +112,19 @@ def roc_auc(y: Any, probabilities: Any, classes: Any) -> float:
     return float(sk.roc_auc_score(codes, scores, multi_class="ovr", labels=range(n_classes)))
 
 
-def _values(values: Any, name: str) -> Any:
+def _values(values: Any, name: str) -> Float[Array, " N"]:
     """A vector that is not empty."""
-    values = vector(values, name, size=np.size(values))
-    if len(values) == 0:
+    return _some(vector(values, name, size=np.size(values)), name)
+
+
+def _some(rows: Any, name: str) -> Any:
+    if len(rows) == 0:
         raise InputError(f"{name} is empty; a mean needs a row or more.")
-    return values
+    return rows
 
 
-def _intervals(interval: Any) -> Any:
-    interval = matrix(interval, "interval", n_columns=2)
-    if len(interval) == 0:
-        raise InputError("interval is empty; a mean needs a row or more.")
+def _intervals(interval: Any) -> Float[Array, "N 2"]:
+    interval = _some(matrix(interval, "interval", n_columns=2), "interval")
     crossed = interval[:, 0] > interval[:, 1]
     if crossed.any():
         i = int(np.argmax(crossed))
@@ -131,7 +134,7 @@ def _intervals(interval: Any) -> Any:
     return interval
 
 
-def _classified(y: Any, probabilities: Any, classes: Any) -> tuple[Any, Any]:
+def _classified(y: Any, probabilities: Any, classes: Any) -> tuple[Int[Array, " N"], Float[Array, "N K"]]:
     """Positions of labels among the classes, and the probability of each class at every row."""
     classes, y = np.asarray(classes), np.asarray(y)
     if classes.ndim != 1 or len(classes) < 2 or len(set(classes.tolist())) != len(classes):
@@ -144,9 +147,8 @@ def _classified(y: Any, probabilities: Any, classes: Any) -> tuple[Any, Any]:
         )
     if y.shape != (len(probabilities),):
         raise InputError(f"y must have a label for each of the {len(probabilities)} rows, got shape {y.shape}.")
-    if len(y) == 0:
-        raise InputError("y is empty; a mean needs a row or more.")
-    _check_range(probabilities, "probabilities")
+    _some(y, "y")
+    _shares(probabilities, "probabilities")
     if not np.allclose(probabilities.sum(axis=1), 1.0, rtol=0, atol=1e-3):
         i = int(np.argmax(np.abs(probabilities.sum(axis=1) - 1)))
         raise InputError(f"probabilities add up to {probabilities[i].sum():g} in row {i}, and should to 1.")
@@ -157,12 +159,8 @@ def _classified(y: Any, probabilities: Any, classes: Any) -> tuple[Any, Any]:
     return np.array([places[label] for label in y.tolist()]), probabilities
 
 
-def _probabilities(values: Any, name: str) -> Any:
-    values = _values(values, name)
-    _check_range(values, name)
-    return values
-
-
-def _check_range(values: Any, name: str) -> None:
+def _shares(values: Float[Array, "*any"], name: str) -> Float[Array, "*any"]:
+    """The values, if they lie between 0 and 1."""
     if ((values < 0) | (values > 1)).any():
         raise InputError(f"{name} must lie between 0 and 1, got {values.min():g} to {values.max():g}.")
+    return values

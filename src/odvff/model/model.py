@@ -190,7 +190,6 @@ class Model:
             for p, name, part in self.parts(output)
             if (names is None or name in names) and (table is not None or len(part.columns) <= MOST_AXES)
         ]
-
         if table is None:
             grids = [(p, *self._grid(part)) for p, _, part in parts]
             shown = [(values, told.at(p, coded)) for p, values, coded in grids]
@@ -227,10 +226,10 @@ class Model:
         if kind == "missing":
             values, codes = [None], np.zeros((1, 1))
         elif len(columns) == 1:
-            values, code = _axis(columns[0], GRID, part.features.n_levels)
+            values, code = columns[0].axis(GRID, part.features.n_levels)
             codes = code[:, None]
         else:
-            axes, coded_axes = zip(*(_axis(column, SURFACE, None) for column in columns), strict=True)
+            axes, coded_axes = zip(*(column.axis(SURFACE) for column in columns), strict=True)
             values, codes = _product(_points(axes, kind)), _product(coded_axes)
         coded = np.zeros((len(values), self.schema.width))
         coded[:, part.columns] = codes
@@ -238,11 +237,9 @@ class Model:
 
     def _at_rows(self, part: Part, table: Table) -> Any:
         """The values that a part has in a table."""
-        columns = self.columns_of(part)
-        places = [self.schema.names.index(column.name) for column in columns]
         each = [
-            table.labels(i) if isinstance(column, Category) else table.numbers(i)
-            for column, i in zip(columns, places, strict=True)
+            (table.labels if isinstance(column, Category) else table.numbers)(self.schema.names.index(column.name))
+            for column in self.columns_of(part)
         ]
         return each[0] if len(each) == 1 else np.stack(_points(each, self.kind_of(part)), axis=1)
 
@@ -263,14 +260,6 @@ class Model:
                 }
             )
         return rows
-
-
-def _axis(column: Any, n_points: int, n_levels: int | None) -> tuple[Any, Any]:
-    """Values to show a column at, and what codes them: all labels, the codes of so many levels, or a grid."""
-    if isinstance(column, Category):
-        return list(column.levels), np.arange(len(column.levels))
-    values = column.grid(n_points) if n_levels is None else np.arange(float(n_levels))
-    return values, column.encode(values)[:, 0]
 
 
 def _points(axes: Iterable[Any], kind: str) -> list[Any]:

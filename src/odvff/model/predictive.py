@@ -16,13 +16,15 @@ import numpy as np
 from odvff.errors import InputError
 from odvff.likelihoods import Likelihood, Units
 from odvff.posterior import Posterior
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 
 class Marginals(NamedTuple):
     """Of f at some rows, on the scale of the likelihood."""
 
-    mean: Any
-    variance: Any
+    mean: Float[Array, " N"]
+    variance: Float[Array, " N"]
 
     def at(self, rows: Any) -> "Marginals":
         """Those of these rows."""
@@ -39,33 +41,33 @@ class Predictive:
     noise: None = None  # how its size depends on the row
     local: None = None  # what neighbours say that effects do not
 
-    def latent(self, X: Any) -> Marginals:
+    def latent(self, X: Float[Array, "N D"]) -> Marginals:
         """Mean and variance of f at coded rows."""
         return Marginals(*self.posterior.predict(X))
 
-    def mean_of_f(self, X: Any) -> Any:
+    def mean_of_f(self, X: Float[Array, "N D"]) -> Float[Array, " N"]:
         """The mean alone, which is cheaper."""
         return self.posterior.mean(X)
 
-    def in_units(self, f: Marginals) -> tuple[Any, Any]:
+    def in_units(self, f: Marginals) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Mean and standard deviation of f, in the units of y where it is on the scale of y."""
         return self.units.shift + self.units.scale * f.mean, self.units.scale * np.sqrt(f.variance)
 
-    def moments(self, f: Marginals) -> tuple[Any, Any]:
+    def moments(self, f: Marginals) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Mean and standard deviation of y; for 0 and 1 the mean is the probability of 1."""
         first, second = self.likelihood.moments(*f)
         return self.units.shift + self.units.scale * first, self.units.scale * np.sqrt(second)
 
-    def log_density(self, y: Any, f: Marginals) -> Any:
+    def log_density(self, y: Float[Array, " N"], f: Marginals) -> Float[Array, " N"]:
         """log p(y), row by row; of counts and of 0 and 1 it is a log-probability."""
         return self.likelihood.log_predictive_density(self.units.standardised(y), *f) - np.log(self.units.scale)
 
-    def cdf(self, y: Any, f: Marginals) -> Any:
+    def cdf(self, y: Float[Array, " N"], f: Marginals) -> Float[Array, " N"]:
         """P(Y ≤ y), row by row."""
         return self.likelihood.cdf(self.units.standardised(y), *f)
 
-    def quantiles(self, q: Any, f: Marginals) -> Any:
-        """Quantiles of y for every row and every q, (N, len(q))."""
+    def quantiles(self, q: Any, f: Marginals) -> Float[Array, "N Q"]:
+        """Quantiles of y for every row and every q."""
         q = np.atleast_1d(np.asarray(q, dtype=np.float64))
         if not ((q > 0) & (q < 1)).all():
             raise InputError(
@@ -73,11 +75,11 @@ class Predictive:
             )
         return self.units.shift + self.units.scale * self.likelihood.quantiles(q, *f)
 
-    def crps(self, y: Any, f: Marginals) -> Any | None:
+    def crps(self, y: Float[Array, " N"], f: Marginals) -> Float[Array, " N"] | None:
         """The continuous ranked probability score of every row, where it is a closed form."""
         score = self.likelihood.crps(self.units.standardised(y), *f)
         return None if score is None else self.units.scale * score
 
-    def draw(self, f: Any, rng: np.random.Generator) -> Any:
+    def draw(self, f: Float[Array, "*many"], rng: np.random.Generator) -> Float[Array, "*many"]:
         """y for sampled f of any shape."""
         return self.units.shift + self.units.scale * self.likelihood.draw(f, rng)

@@ -1,4 +1,4 @@
-"""What is known of a column after training, and how it becomes coded columns.
+"""What is known of a column after training, how it is learned, and how it becomes coded columns.
 
 **Numeric columns** are scaled so that their box is [0, 1]. The box is the range of the values, unless single ones lie
 far out: it ends no further from the middle 99 % than these are wide, so that a wild value squashes nothing. Values
@@ -13,6 +13,7 @@ code −1: the effect has its prior.
 """
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,10 @@ from odvff.errors import InputError
 from odvff.tables.table import NUMBER, Table, key_of, sort_of
 
 FAR = 1e12
+QUANTILES = (0.005, 0.5, 0.995)
+BINS = 40
+LARGEST = 1e300  # values beyond have differences that leave float64
+FEW_VALUES = 20
 TRUTH = {"0": False, "1": True, "false": False, "true": True}
 PLAIN_NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?"  # text that says the same as a number; float64 tells them apart
 
@@ -52,19 +57,9 @@ class Numeric:
         return 1 + self.missing
 
     @property
-    def origin(self) -> float:
-        """What is coded as 0."""
-        return self.low if self.scaled else 0.0
-
-    @property
     def size(self) -> float:
         """A coded 1, in the user's units."""
         return self.high - self.low if self.scaled else 1.0
-
-    @property
-    def constant(self) -> bool:
-        """Were all values in training the same, as far as float64 can tell? Then the box is wider than their range."""
-        return self.low < self.least and self.most < self.high
 
     @property
     def missing_name(self) -> str:
@@ -89,20 +84,22 @@ class Numeric:
 
     def encode(self, values: Any) -> Any:
         """Coded columns, (N, width)."""
-        gone = np.isnan(values)
+        gone, origin = np.isnan(values), self.low if self.scaled else 0.0
         coded = np.empty((len(values), self.width))
-        np.subtract(values, self.origin, out=coded[:, 0])
+        np.subtract(values, origin, out=coded[:, 0])
         coded[:, 0] /= self.size
         if self.missing:
-            coded[gone, 0] = (self.middle - self.origin) / self.size
+            coded[gone, 0] = (self.middle - origin) / self.size
             coded[:, 1] = ~gone
         else:
             coded[gone, 0] = FAR if self.scaled else self.low + FAR * (self.high - self.low)
         return coded
 
-    def grid(self, n_points: int) -> Any:
-        """Values from end to end of the range within the box, in the user's units."""
-        return np.linspace(max(self.low, self.least), min(self.high, self.most), n_points)
+    def axis(self, n_points: int, n_levels: int | None = None) -> tuple[Any, Any]:
+        """Values to show an effect at, and what codes them: from end to end of the range in the box, or levels."""
+        grid = np.linspace(max(self.low, self.least), min(self.high, self.most), n_points)
+        values = grid if n_levels is None else np.arange(float(n_levels))
+        return values, self.encode(values)[:, 0]
 
 
 @dataclass(frozen=True)
@@ -140,6 +137,10 @@ class Category:
                 "decides the levels: let it hold all of them."
             )
 
+    def axis(self, n_points: int, n_levels: int | None = None) -> tuple[Any, Any]:
+        """All labels, and their codes."""
+        return list(self.levels), np.arange(len(self.levels))
+
     def _codes(self, table: Table, i: int) -> tuple[list[Any], Any, Any]:
         """Labels of the sorts that the levels have, their codes, and for each row the place of its own."""
         labels, places = table.factorised(i)
@@ -155,9 +156,6 @@ class Category:
                 )
         codes = {key_of(level): float(i) for i, level in enumerate(self.levels)}
         return labels, np.array([codes.get(key_of(label), -1.0) for label in labels], dtype=np.float64), places
-
-
-Column = Numeric | Category
 
 
 def numbers(table: Table, i: int) -> Any:
@@ -183,3 +181,87 @@ def _cast(label: Any, known: set[str]) -> Any:
     if "str" in known and not isinstance(label, bool):
         return str(label)
     return label
+
+
+Column = Numeric | Category
+
+
+class NumericLearner:
+    """Learns a numeric column."""
+
+    def __init__(self, name: str):
+        self._name, self._sample = name, np.zeros(0)
+        self._least, self._most, self._missing = np.inf, -np.inf, False
+
+    def add(self, table: Table, i: int, weights: Any | None, new: Any, kept: Any) -> None:
+        """The i-th column of a chunk; these of its rows are new in the sample, and these of it and them are kept."""
+        values = numbers(table, i)
+        there = values[~np.isnan(values)]
+        self._least, self._most = there.min(initial=self._least), there.max(initial=self._most)
+        self._missing |= len(there) < len(values)
+        self._sample = np.concatenate([self._sample, values[new]])[kept]
+
+    def learned(self, weights: Any) -> Numeric:
+        """The column; the rows of the sample have these weights."""
+        name, least, most, there = self._name, float(self._least), float(self._most), ~np.isnan(self._sample)
+        values, w = self._sample[there], weights[there]
+        if not np.isfinite([least, most]).all() or len(values) == 0:
+            raise InputError(f"column {name!r} has no value at all: nothing can be learned from it. Drop it.")
+        if max(abs(least), abs(most)) > LARGEST:
+            raise InputError(
+                f"column {name!r} goes from {least:g} to {most:g}, whose differences leave float64; divide it by a "
+                "power of ten, or replace what stands for missing values by NaN."
+            )
+        q_low, middle, q_high = np.quantile(values, QUANTILES, method="inverted_cdf", weights=w)
+        span = q_high - q_low
+        # without a span they are (nearly) all the same
+        low, high = (max(least, q_low - span), min(most, q_high + span)) if span > 0 else (least, most)
+        # differences of a few units in the last place are rounding
+        if not high - low > 8 * np.spacing(max(abs(low), abs(high))):
+            half = 0.5 * max(abs(low), 1.0)
+            low, high = low - half, high + half
+        # of scaled values, as bins of a narrow box may have edges that float64 cannot tell apart
+        counts, _ = np.histogram((values - low) / (high - low), BINS, (0.0, 1.0), weights=w)
+        different = np.unique(values)
+        few = len(different) <= min(FEW_VALUES, len(values) / 3) and bool((different == np.floor(different)).all())
+        return Numeric(
+            name,
+            float(low),
+            float(high),
+            least,
+            most,
+            float(np.clip(middle, low, high)),
+            self._missing,
+            tuple(counts.tolist()),
+            len(different) if few else 0,
+        )
+
+
+class CategoryLearner:
+    """Learns a column of labels: how often each is there, in the order that the table itself gives them."""
+
+    def __init__(self, name: str, most: int, remedy: str = ""):
+        self._name, self._most, self._remedy = name, most, remedy
+        self._counts: dict[Any, float] = defaultdict(float)  # by keys, which tell True from 1
+        self._order: dict[Any, None] = {}
+
+    def add(self, table: Table, i: int, weights: Any | None, new: Any, kept: Any) -> None:
+        labels, places = table.factorised(i)
+        rows, totals = (np.bincount(places, w, minlength=len(labels)).tolist() for w in (None, weights))
+        for label, n, total in zip(labels, rows, totals, strict=True):
+            if n:
+                self._counts[key_of(label)] += total
+        if len(self._counts) > self._most:
+            raise InputError(
+                f"column {self._name!r} has more than {self._most:,} different labels, too many for categories: "
+                f"{self._remedy}exclude it, or join rare labels into one."
+            )
+        self._order |= dict.fromkeys(map(key_of, table.order(i)))
+
+    def learned(self, weights: Any) -> Category:
+        """The column, with its levels in the table's order, else sorted; a missing label is the last."""
+        ordered = [key for key in self._order if key in self._counts]
+        done = {*ordered, key_of(None)}
+        others = sorted((k for k in self._counts if k not in done), key=lambda key: (isinstance(key[1], str), key[1]))
+        keys = [*ordered, *others, *({key_of(None)} & self._counts.keys())]
+        return Category(self._name, tuple(label for _, label in keys), tuple(float(self._counts[key]) for key in keys))

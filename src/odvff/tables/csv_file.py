@@ -83,9 +83,7 @@ class CsvFile:
 
     def read_as_text(self, columns: set[str]) -> None:
         """Read these as text, if they are not yet."""
-        for i, name in enumerate(self.schema.names):
-            if name in columns:
-                self.schema = self.schema.set(i, pa.field(name, pa.string()))
+        self.schema = pa.schema([(f.name, pa.string() if f.name in columns else f.type) for f in self.schema])
 
     def _look_at_first_rows(self, guessed: pa.Schema) -> None:
         """Numbers have no leading zeros, and text is not nearly all numbers."""
@@ -126,9 +124,8 @@ class CsvFile:
             raise InputError(f"{self.shown}: column {name!r} is no text in {self._encoding}; {ENCODE}.")
         if name in self._reading.text:
             return pa.string()
-        if name in self._reading.numbers:
-            return pa.float64()
-        return pa.float64() if pa.types.is_integer(guessed) else guessed  # whole numbers may be followed by others
+        whole = pa.types.is_integer(guessed)  # numbers, which may be followed by others
+        return pa.float64() if whole or name in self._reading.numbers else guessed
 
     def _opened(self, columns: list[str] | None, types: dict[str, Any]) -> Any:
         return csv.open_csv(

@@ -160,9 +160,10 @@ class FileSource:
         if count:
             self.dropped = self.n_held = 0
         for batch, place in self.files.placed(columns):
-            good = self._has_target(batch, place, look=count)
+            good = self._has_target(batch, place)
             apart = good & self._is_held(batch)
             if count:
+                refuse_infinite(batch, self.features, place)
                 self.dropped += int((~good).sum())
                 self.n_held += int(apart.sum())
             keep = apart if held else good & ~apart
@@ -170,7 +171,7 @@ class FileSource:
                 table = pa.Table.from_batches([batch])
                 yield table if keep.all() else table.filter(pa.array(keep))
 
-    def _has_target(self, batch: pa.RecordBatch, place: Place, *, look: bool) -> Any:
+    def _has_target(self, batch: pa.RecordBatch, place: Place) -> Any:
         """Which rows have a target and a positive weight."""
         column = batch.column(self.target)
         if self.labels and not pa.types.is_floating(column.type):
@@ -183,8 +184,6 @@ class FileSource:
                 f"the target {self.target!r} is {column[i].as_py()} in {place.row(i)}; mend it, or do without "
                 "--strict to leave such rows out."
             )
-        if look:
-            refuse_infinite(batch, self.features, place)
         if self.weights is None:
             return good
         w = _numbers(batch.column(self.weights), self.weights, "weights must be numbers")

@@ -27,13 +27,8 @@ import pyarrow.parquet as parquet
 from odvff.errors import FileError, InputError
 from odvff.tables.csv_file import CsvFile, Reading
 
-SUFFIXES = {
-    "csv": (".csv", ".txt", ".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-}
-FORMATS = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes}
-MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
+TEXT = (".csv", ".txt", ".tsv", ".tab")
+BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 DELIMITERS = {".tsv": "\t", ".tab": "\t"}
 STANDARD_INPUT = "-"
 STANDARD_INPUTS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -121,18 +116,15 @@ class TableFiles:
             raise InputError(f"{shown} is empty.")
         zipped, suffix = start[:2] == b"\x1f\x8b", _suffix(Path(shown))
         with _reading_of(shown):
-            if zipped and FORMATS.get(suffix, "csv") != "csv":  # these are read from their end
+            if zipped and suffix in BINARY:  # these are read from their end
                 with gzip.open(path) as unzipped:
                     (path, _), zipped = self._kept(unzipped), False
                 with open(path, "rb") as file:
                     start = file.read(4)
-            kind = MAGIC.get(start, "csv")
-            if kind == "csv" and FORMATS.get(suffix, "csv") != "csv":
+            if start in MAGIC:
+                return MAGIC[start](path, shown)
+            if suffix in BINARY:
                 raise FileError(f"{shown} is no {suffix[1:]} file, or a damaged one: it does not begin as one.")
-            if kind == "parquet":
-                return _ParquetFile(path, shown)
-            if kind == "arrow":
-                return _ArrowFile(path, shown)
             return CsvFile(path, shown, zipped, self._reading, DELIMITERS.get(suffix))
 
     def _kept(self, stream: Any) -> tuple[str, str]:
@@ -204,6 +196,7 @@ class _ArrowFile:
 
 
 _File = CsvFile | _ParquetFile | _ArrowFile
+MAGIC: dict[bytes, type[_ParquetFile | _ArrowFile]] = {b"PAR1": _ParquetFile, b"ARRO": _ArrowFile}
 
 
 @contextlib.contextmanager
@@ -235,15 +228,13 @@ def _expanded(paths: list[Any]) -> list[str]:
     """Every file that is meant, in order."""
     found: list[str] = []
     for path in map(str, paths):
-        if path == STANDARD_INPUT:
+        if path == STANDARD_INPUT or (os.path.exists(path) and not os.path.isdir(path)):
             found.append(path)
         elif os.path.isdir(path):
             inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file() and _is_table(p.relative_to(path)))
             if not inside:
-                raise InputError(f"the folder {path} holds no table; files are known by {', '.join(FORMATS)}.")
+                raise InputError(f"the folder {path} holds no table; files are known by {', '.join(TEXT + BINARY)}.")
             found += inside
-        elif os.path.exists(path):
-            found.append(path)
         elif glob.has_magic(path):
             matching = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
             if not matching:
@@ -265,7 +256,7 @@ def _expanded(paths: list[Any]) -> list[str]:
 
 def _is_table(path: Path) -> bool:
     """Is this a file with a table, and none that is hidden or that a program keeps notes in?"""
-    return _suffix(path) in FORMATS and not any(part[0] in "._" for part in path.parts)
+    return _suffix(path) in TEXT + BINARY and not any(part[0] in "._" for part in path.parts)
 
 
 def _suffix(path: Path) -> str:
@@ -286,7 +277,8 @@ def check_columns(wanted: Iterable[str], names: list[str]) -> None:
 def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
     """The columns that all files have, but for those excluded; an error if they differ in names or kinds."""
     first, types = files[0], _types(files[0], exclude)
-    for file, others in [(file, _types(file, exclude)) for file in files[1:]]:
+    for file in files[1:]:
+        others = _types(file, exclude)
         apart = [f"lacks {n!r}" for n in types if n not in others]
         apart += [f"has {n!r} besides" for n in others if n not in types]
         if apart:
@@ -294,11 +286,11 @@ def _common_schema(files: list[_File], exclude: frozenset[str]) -> pa.Schema:
                 f"the files have different columns: {file.shown} {apart[0]}, unlike {first.shown}; make them alike, "
                 "or exclude the column."
             )
-        for name, one, other in [(name, types[name], others[name]) for name in types]:
-            common = _common_type(one, other)
+        for name, one in types.items():
+            common = _common_type(one, others[name])
             if common is None:
                 raise InputError(
-                    f"the files have different types: column {name!r} is {one} in {first.shown} and {other} in "
+                    f"the files have different types: column {name!r} is {one} in {first.shown} and {others[name]} in "
                     f"{file.shown}; make them alike, or exclude the column."
                 )
             types[name] = common

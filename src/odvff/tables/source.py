@@ -9,11 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from odvff.policy import DEFAULT, Policy
 from odvff.rows import Chunk, InMemory, RowSource
-from odvff.tables.schema import Schema
+from odvff.tables.schema import Schema, SchemaBuilder
 from odvff.tables.table import Table
 
 Labelled = tuple[Table, Any, Any]  # a table, the target of every row, and weights or None
+Look = Callable[[Any, Any, int], None]
 
 
 class TableSource(RowSource, Protocol):
@@ -65,3 +67,24 @@ class EncodedRows:
     def _coded(self, labelled: Labelled) -> Chunk:
         table, y, weights = labelled
         return self._schema.encode(table), self._target(y), weights
+
+
+def learn_schema(
+    source: TableSource,
+    categorical: Any = "auto",
+    seed: int = 0,
+    look: Look | None = None,
+    policy: Policy = DEFAULT,
+) -> Schema:
+    """The schema of a source in one pass: all rows say the ranges, a sample of them the rest.
+
+    `look` is shown the targets and weights of every chunk on the way, and how many rows there have been.
+    """
+    builder = SchemaBuilder(categorical, seed, source.text_levels, policy)
+    n_rows = 0
+    for table, y, weights in source.chunks():
+        builder.add(table, weights)
+        n_rows += table.n_rows
+        if look is not None:
+            look(y, weights, n_rows)
+    return builder.schema()
