@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 
 from odvff.errors import InputError, KernelError
 from odvff.kernels.plain import Kernel, Matern, Scaled
-from odvff.kernels.reading import MATERNS, is_gpjax, make_gpjax, matern, name_of, one_column
+from odvff.kernels.reading import MATERNS, is_gpjax, kernel_words, make_gpjax, matern, name_of, one_column
 from odvff.support.arrays import Array
 from odvff.support.checks import matrix
+from odvff.support.shapes import Float
 from odvff.support.words import items
 
 
@@ -28,7 +29,7 @@ class _OfColumns(Scaled):
             raise InputError(f"{name} takes a list of one-column Matérn kernels, got {factors!r}.")
         object.__setattr__(self, "factors", tuple(matern(factor) for factor in factors))
 
-    def covariance(self, X: Array, Z: Array) -> Array:
+    def covariance(self, X: Any, Z: Any) -> Float[Array, "N M"]:
         X, Z = (matrix(A, name, n_columns=len(self.factors)) for A, name in ((X, "X"), (Z, "Z")))
         return self.together(k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(self.factors))
 
@@ -45,7 +46,7 @@ class _OfColumns(Scaled):
         return type(self)(tuple(Matern(k.smoothness, scale, variance) for k, scale, variance in each))
 
     def to_words(self) -> dict[str, Any]:
-        return {"factors": [{"kind": k.kind(), **k.to_words()} for k in self.factors]}
+        return {"factors": [kernel_words(k) for k in self.factors]}
 
     @classmethod
     def from_words(cls, words: dict[str, Any], inner: Callable[[Any], Kernel]) -> Self:

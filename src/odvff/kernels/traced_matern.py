@@ -16,11 +16,15 @@ import jax
 import jax.numpy as jnp
 
 from odvff.kernels.point_sums import VANISHED, polynomial
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def traced_covariance(order: int, rate: Any, variance: Any, x: Any, z: Any) -> Any:
-    """k(x, z) for vectors x and z, of shape (N, M)."""
+def traced_covariance(
+    order: int, rate: Any, variance: Any, x: Float[Array, " N"], z: Float[Array, " M"]
+) -> Float[Array, "N M"]:
+    """k(x, z)."""
     r = jnp.abs(_differences(rate, x, z))
     return variance * (jnp.exp(-r) * polynomial(order, r))
 
@@ -37,7 +41,7 @@ def _tangent(order: int, primals: Any, tangents: Any) -> tuple[Any, Any]:
     return variance * value, variance * (slope * (of_rows[:, None] - of_points)) + d_variance * value
 
 
-def _differences(rate: Any, x: Any, z: Any) -> Any:
+def _differences(rate: Any, x: Float[Array, " N"], z: Float[Array, " M"]) -> Float[Array, "N M"]:
     """s, cut off where the covariance is zero."""
     return rate * jnp.clip(x[:, None] - z, -VANISHED / rate, VANISHED / rate)
 
