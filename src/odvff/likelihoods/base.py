@@ -18,9 +18,11 @@ import numpy as np
 from odvff.errors import Argument, InputError, NumericalError
 from odvff.likelihoods import quadrature
 from odvff.likelihoods.adjustable import Adjustable
+from odvff.likelihoods.quadrature import Nodes, Row
 from odvff.likelihoods.units import TargetMoments, Units
 from odvff.support.arrays import Array, in_double_precision, namespace
 from odvff.support.checks import positive
+from odvff.support.shapes import Bool, Float
 from odvff.support.words import number
 
 OUTLIER = 6.0
@@ -43,6 +45,7 @@ class Likelihood(ABC):
     n_processes: int = 1  # two, if the noise follows from a second one
     least_noise: float = 0.0  # the smallest variance of f that a single y leaves, on the scale of pseudo-targets
     wants: str = ""  # what y must be, in words for an error
+    unexplained: str = ""  # a sentence on what effects do not explain, for the report
     suits: str = ""  # what it is good for, in a word or two for a list of choices
 
     def __post_init__(self) -> None:
@@ -53,14 +56,14 @@ class Likelihood(ABC):
     def given(self, f: Array) -> Any:
         """p(y|f), with `mean`, `var`, `cdf`, `ppf`, `rvs` and `logpdf` or `logpmf` as SciPy's frozen distributions."""
 
-    def log_density(self, y: Array, f: Array) -> Array:
+    def log_density(self, y: Row, f: Float[Array, "*K N"]) -> Float[Array, "*K N"]:
         """log p(y|f)."""
         given = self.given(f)
         return given.logpmf(y) if self.discrete else given.logpdf(y)
 
     # y
 
-    def takes(self, y: Any) -> Any:
+    def takes(self, y: Any) -> Bool[Array, " N"]:
         """Which of these targets are allowed."""
         return np.full(len(y), True)
 
@@ -79,7 +82,7 @@ class Likelihood(ABC):
         """The shift and scale that standardise y: from the moments of all rows, or a sample of targets with weights."""
         return moments.units() if self.same_scale else Units()
 
-    def pseudo_target(self, y: Any) -> Any:
+    def pseudo_target(self, y: Row) -> Row:
         """Rough values of f, for a preliminary Gaussian fit."""
         if self.for_labels:
             return 2.0 * y - 1.0
@@ -94,58 +97,58 @@ class Likelihood(ABC):
 
     # what inference and predictions ask, under f ~ N(mean, variance)
 
-    def expected_log_density(self, y: Array, mean: Array, variance: Array) -> Array:
+    def expected_log_density(self, y: Row, mean: Row, variance: Row) -> Row:
         """E log p(y|f)."""
         return quadrature.WEIGHTS @ self.log_density(y, quadrature.nodes(mean, variance))
 
-    def derivatives(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+    def derivatives(self, y: Row, mean: Row, variance: Row) -> tuple[Row, Row, Row]:
         """E log p(y|f), and its derivatives in the mean and the variance of f."""
         return quadrature.derivatives(lambda f: self.log_density(y, f), mean, variance)
 
-    def log_predictive_density(self, y: Array, mean: Array, variance: Array) -> Array:
+    def log_predictive_density(self, y: Row, mean: Row, variance: Row) -> Row:
         """log E p(y|f)."""
         return quadrature.log_average(lambda f: self.log_density(y, f), mean, variance)
 
-    def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+    def moments(self, mean: Row, variance: Row) -> tuple[Row, Row]:
         """Mean and variance of y; infinite where it has none."""
         given = self.given(quadrature.nodes(mean, variance))
         return quadrature.moments(given.mean(), given.var())
 
-    def cdf(self, y: Array, mean: Array, variance: Array) -> Array:
+    def cdf(self, y: Row, mean: Row, variance: Row) -> Row:
         """P(Y ≤ y)."""
         return quadrature.WEIGHTS @ self.cdf_given(y, quadrature.nodes(mean, variance))
 
-    def quantiles(self, q: Array, mean: Array, variance: Array) -> Array:
-        """Quantiles of y for every row and every q, (N, len(q)), by bisection."""
+    def quantiles(self, q: Any, mean: Row, variance: Row) -> Float[Array, "N Q"]:
+        """Quantiles of y for every row and every q, by bisection."""
         if self.for_labels:
             raise InputError("classes have no quantiles; use predict_proba.")
         return np.stack([self._quantile(float(p), mean, variance) for p in q], axis=1)
 
-    def draw(self, f: Array, rng: np.random.Generator) -> Array:
+    def draw(self, f: Float[Array, "*many"], rng: np.random.Generator) -> Float[Array, "*many"]:
         """y for sampled f of any shape."""
         return np.asarray(self.given(f).rvs(size=f.shape, random_state=rng), dtype=np.float64)
 
-    def variance_of(self, mean: Array, variance: Array) -> Array:
+    def variance_of(self, mean: Row, variance: Row) -> Row:
         """Noise variance of each row, if a second process models it."""
         raise InputError(
             f"{self.name} does not say how its noise follows from a second process; give it `variance_of`, or leave "
             "out `noise_terms`."
         )
 
-    def crps(self, y: Array, mean: Array, variance: Array) -> Array | None:
+    def crps(self, y: Row, mean: Row, variance: Row) -> Row | None:
         """The continuous ranked probability score of every row, where it is a closed form."""
         return None
 
-    def cdf_given(self, y: Array, f: Array) -> Array:
+    def cdf_given(self, y: Row, f: Nodes) -> Nodes:
         """P(Y ≤ y | f)."""
         return self.given(f).cdf(y)
 
-    def around(self, q: float, f: Array) -> tuple[Array, Array]:
+    def around(self, q: float, f: Nodes) -> tuple[Row, Row]:
         """Below and at or above the q-th quantile, for every column of f: they bracket that of the mixture."""
         at = self.given(f).ppf(q)
         return at.min(axis=0) - self.discrete, at.max(axis=0)
 
-    def _quantile(self, q: float, mean: Array, variance: Array) -> Array:
+    def _quantile(self, q: float, mean: Row, variance: Row) -> Row:
         f = quadrature.nodes(mean, variance)
         low, high = self.around(q, f)
         for _ in range(BISECTIONS):
@@ -211,7 +214,7 @@ class Likelihood(ABC):
 
     def noise_in_words(self, scale: float, shown: Callable[[float], str]) -> str:
         """A sentence on what effects do not explain, for the report."""
-        return f"What it cannot explain is taken as {self.name} noise."
+        return self.unexplained or f"What it cannot explain is taken as {self.name} noise."
 
     def effects_in_words(self, target: str) -> tuple[str, str]:
         """What effects are on, for axes, and a sentence on what they add to."""
