@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError, NumericalError
-from odvff.inference.collapsed.blocks import Blocks
-from odvff.inference.collapsed.bound import CollapsedBound
+from odvff.inference.collapsed.bound import Blocks, CollapsedBound
 from odvff.inference.collapsed.fit import kernel_limits
-from odvff.inference.maximise import maximise
+from odvff.inference.maximise import Until, maximise
 from odvff.inference.notes import unfinished_sites
 from odvff.inference.sites.rows import SiteRows
 from odvff.likelihoods import Likelihood, as_likelihood
@@ -86,12 +85,12 @@ class SiteFit:
 class Course:
     """How the rounds go: what they train, where they end, and who hears of them."""
 
-    train: bool = True
-    rescale: bool = True
+    train: bool = True  # all hyper-parameters
+    rescale: bool = True  # start with variances that add up to that of y, where y is on the scale of f
     max_rounds: int = 50
-    tolerance: float = 1e-6
-    progress: Callable[[int, float], None] | None = None
-    journal: Journal = NO_JOURNAL
+    tolerance: float = 1e-6  # they end when one raises the ELBO by less than so many nats a row
+    progress: Callable[[int, float], None] | None = None  # is called with the number of every round and the ELBO
+    journal: Journal = NO_JOURNAL  # a run that was broken off goes on after its last round there
     tell: Tell = warn
     policy: Policy = DEFAULT
 
@@ -109,15 +108,10 @@ def fit_sites(
 ) -> SiteFit:
     """Fit q, and all hyper-parameters if `train`, to the rows of the chunks `(X, y)` or `(X, y, weights)`.
 
-    The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process.
-
-    The rest are fields of `Course`. The fit ends after `max_rounds`, or when a round raises the ELBO by less than
-    `tolerance` nats a row. Interrupting (Ctrl-C) returns what was reached. With `rescale`, training starts with
-    variances that add up to that of y, where y is on the scale of f; leave it off for kernels that are a good start
-    already, or where outliers dominate the variance. `progress` is called with the number of every round and the ELBO.
-
-    Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are many. With a
-    `journal`, a run that was broken off goes on after its last round there.
+    The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process. The rest
+    are fields of `Course`: leave `rescale` off for kernels that are a good start already, or where outliers dominate
+    the variance. Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are
+    many. Interrupting (Ctrl-C) returns what was reached.
     """
     how = Course(**course)
     processes = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
@@ -176,7 +170,7 @@ class _Process:
     def bound(self, sites: Statistics, offset: float) -> CollapsedBound:
         return CollapsedBound(self.terms, sites.standardised(offset, 1.0), count=0.0)
 
-    def improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 10) -> Any:
+    def improve(self, bound: CollapsedBound, parameters: Any) -> Any:
         """A few iterations on the collapsed bound of the sites, with unit noise.
 
         Sites of a likelihood that is not log-concave may have negative precisions, and their bound no maximum: sites
@@ -191,7 +185,7 @@ class _Process:
             evaluation = here if np.array_equal(p, start) else bound(np.append(p, 0.0))
             return evaluation.value, evaluation.gradient[:-1]
 
-        return maximise(value, start, limits, bound.information(here)[:-1], max_iter=max_iter, precision=0.01).x
+        return maximise(value, start, limits, bound.information(here)[:-1], Until(max_iter=10, precision=0.01)).x
 
 
 class _Belief:

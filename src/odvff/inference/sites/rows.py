@@ -7,6 +7,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.likelihoods.adjustable import BLOCK_ROWS
+from odvff.likelihoods.units import TargetMoments
 from odvff.rows import key_generator
 from odvff.statistics import Rows
 from odvff.statistics.collect import weighted_rows
@@ -21,20 +22,16 @@ class SiteRows:
         self._sample_rows = sample_rows
         self._chunks = chunks.chunks if hasattr(chunks, "chunks") else list(chunks).__iter__
         self._kept: list[tuple[Any, Any, Any]] | None = []
-        self.n_rows, self.n_columns, self.weight, entries = 0, 0, 0.0, 0
-        mean, squares = 0.0, 0.0
+        self.n_columns, entries, moments = 0, 0, TargetMoments()
         for X, y, w in weighted_rows(self._chunks()):
             entries += X.size
             self._kept = [*self._kept, (X, y, w)] if self._kept is not None and entries <= KEPT_ENTRIES else None
-            self.n_rows, self.n_columns, total = self.n_rows + len(X), X.shape[1], float(w.sum())
-            self.weight += total
-            # mean and sum of squares about it, of these rows joined to those before
-            away = float(w @ y) / total - mean if total > 0 else 0.0
-            squares += float(w @ (y - mean - away) ** 2) + away**2 * total * (1 - total / max(self.weight, 1e-300))
-            mean += away * total / max(self.weight, 1e-300)
+            self.n_columns = X.shape[1]
+            moments.add(y, w)
+        self.n_rows, self.weight = moments.n_rows, moments.weight
         if not self.weight > 0:
             raise InputError("there are no rows to fit to.")
-        self.variance = max(squares / self.weight, 1e-12)
+        self.variance = max(moments.spread**2, 1e-12)
 
     def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
         """(X, y, weights, in the sample?) of a few thousand rows."""
