@@ -36,12 +36,8 @@ class _Whitened:
     y: Float[Array, " N"]
     psi: Float[Array, "B N"]
     residual: Float[Array, " N"]  # k(x,x) − ψᵀψ
-    rho: Float[Array, "rank N"]  # the part of γ beyond β, whitened
+    basis: Float[Array, "K N"]  # ψ and ρ, the part of γ beyond β
     lift: Float[Array, "G rank"]  # a_γ from whitened coefficients
-
-    @property
-    def basis(self) -> Float[Array, "K N"]:
-        return np.concatenate([self.psi, self.rho])
 
     def root_of_precision(self) -> Float[Array, "B B"]:
         """L with L Lᵀ = S⁻¹ = I + ψψᵀ/σ²."""
@@ -49,14 +45,11 @@ class _Whitened:
 
     def ridge(self) -> Float[Array, " K"]:
         """(B Bᵀ + σ²I)⁻¹ B y for the basis B."""
-        basis = self.basis
-        lower = cholesky(basis @ basis.T + self.noise * np.eye(len(basis)))
-        return solve_triangular(lower, solve_triangular(lower, basis @ self.y), transpose=True)
+        lower = cholesky(self.basis @ self.basis.T + self.noise * np.eye(len(self.basis)))
+        return solve_triangular(lower, solve_triangular(lower, self.basis @ self.y), transpose=True)
 
 
-def optimal_posterior(
-    terms: Sum | Iterable[Term], noise: float, X: Array, y: Array, gamma: Array | None = None
-) -> Posterior:
+def optimal_posterior(terms: Sum | Iterable[Term], noise: float, X: Any, y: Any, gamma: Any = None) -> Posterior:
     """The posterior that maximises the bound for Gaussian noise of this variance."""
     data = _whiten(terms, noise, X, y, gamma)
     root = solve_triangular(data.root_of_precision(), np.eye(len(data.psi)), transpose=True)
@@ -64,7 +57,7 @@ def optimal_posterior(
     return Posterior(data.terms, m, root, gamma, None if gamma is None else data.lift @ a)
 
 
-def collapsed_bound(terms: Sum | Iterable[Term], noise: float, X: Array, y: Array, gamma: Array | None = None) -> float:
+def collapsed_bound(terms: Sum | Iterable[Term], noise: float, X: Any, y: Any, gamma: Any = None) -> float:
     """The bound of `optimal_posterior`: what hyper-parameters are chosen by. γ = ∅ is VFF and SGPR."""
     data = _whiten(terms, noise, X, y, gamma)
     y, noise, N = data.y, data.noise, len(data.y)
@@ -88,12 +81,10 @@ def _whiten(terms: Sum | Iterable[Term], noise: Any, X: Any, y: Any, gamma: Any 
         gamma = matrix(gamma, "gamma")
         psi_gamma, lift = beyond_beta(terms, C, gamma)
         rho = lift.T @ (terms.covariance(gamma, X) - psi_gamma.T @ psi)
-    return _Whitened(terms, noise, y, psi, residual, rho, lift)
+    return _Whitened(terms, noise, y, psi, residual, np.concatenate([psi, rho]), lift)
 
 
-def beyond_beta(
-    terms: Sum, C: Factor, gamma: Float[Array, "G D"]
-) -> tuple[Float[Array, "B G"], Float[Array, "G rank"]]:
+def beyond_beta(terms: Sum, C: Factor, gamma: Float[Array, "G D"]) -> tuple[Array, Float[Array, "G rank"]]:
     """ψ(γ), and the lift that whitens r(x) = k(γ,x) − ψ(γ)ᵀψ(x): ρ = liftᵀ r, without what β spans already."""
     psi_gamma = C.solve(terms.Kuf(gamma))
     eigenvalues, Q = np.linalg.eigh(terms.covariance(gamma, gamma) - psi_gamma.T @ psi_gamma)

@@ -52,20 +52,11 @@ def maximise(
         value, gradient = function(start + unit * z) if z.any() else first
         return -value / weight, -unit * gradient / weight
 
-    result = minimize(
-        loss,
-        np.zeros(len(start)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=(limits - start[:, None]) / unit[:, None],
-        callback=lambda _: until.callback(),
-        options={
-            "maxiter": until.max_iter,
-            "ftol": until.tolerance,
-            "gtol": until.precision * np.sqrt(shortened / weight),
-            "maxcor": MEMORY,
-        },
-    )
+    how = {"jac": True, "method": "L-BFGS-B", "callback": lambda _: until.callback()}
+    gtol = until.precision * np.sqrt(shortened / weight)
+    options = {"maxiter": until.max_iter, "ftol": until.tolerance, "gtol": gtol, "maxcor": MEMORY}
+    bounds = (limits - start[:, None]) / unit[:, None]
+    result = minimize(loss, np.zeros(len(start)), bounds=bounds, options=options, **how)
     result.jac = result.jac / unit
     result.x = np.clip(start + unit * result.x, limits[:, 0], limits[:, 1])
     return result

@@ -28,16 +28,19 @@ class Unfinished(FitWarning):
     """A fit stopped before it converged."""
 
 
-def unfinished_fit(why: str, bound: float) -> Unfinished:
+def unfinished_fit(message: str, bound: float) -> Unfinished:
     """Of the collapsed bound."""
-    return _unfinished(f"the fit stopped before it converged ({why}); its bound is {bound:.6g}", "max_iter", "bound")
+    return Unfinished(
+        f"the fit stopped before it converged ({message}); its bound is {bound:.6g}. Raise `",
+        Argument("max_iter"),
+        "`, or use the model as it is if the bound no longer rises.",
+    )
 
 
-def unfinished_sites(why: str, elbo: float) -> Unfinished:
+def unfinished_sites(message: str, elbo: float) -> Unfinished:
     """Of sites."""
-    return _unfinished(f"the sites stopped before they converged ({why}); the ELBO is {elbo:.6g}", "max_rounds", "ELBO")
-
-
-def _unfinished(said: str, limit: str, what: str) -> Unfinished:
-    rest = f"`, or use the model as it is if the {what} no longer rises."
-    return Unfinished(f"{said}. Raise `", Argument(limit), rest)
+    return Unfinished(
+        f"the sites stopped before they converged ({message}); the ELBO is {elbo:.6g}. Raise `",
+        Argument("max_rounds"),
+        "`, or use the model as it is if the ELBO no longer rises.",
+    )

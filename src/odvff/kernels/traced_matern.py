@@ -21,9 +21,7 @@ from odvff.support.shapes import Float
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def traced_covariance(
-    order: int, rate: Any, variance: Any, x: Float[Array, " N"], z: Float[Array, " M"]
-) -> Float[Array, "N M"]:
+def traced_covariance(order: int, rate: Any, variance: Any, x: Array, z: Array) -> Float[Array, "N M"]:
     """k(x, z)."""
     r = jnp.abs(_differences(rate, x, z))
     return variance * (jnp.exp(-r) * polynomial(order, r))

@@ -21,21 +21,8 @@ from odvff.support.checks import vector
 
 LIKELIHOODS: tuple[type[Likelihood], ...] = (GaussianNoise, StudentT, Poisson, Probit, Logit)
 
-__all__ = [
-    "LIKELIHOODS",
-    "GaussianNoise",
-    "Likelihood",
-    "Logit",
-    "Poisson",
-    "Probit",
-    "StudentT",
-    "Units",
-    "as_likelihood",
-    "expected_log_density",
-    "likelihood_for",
-    "log_predictive_density",
-    "predictive_moments",
-]
+__all__ = ["LIKELIHOODS", "GaussianNoise", "Likelihood", "Logit", "Poisson", "Probit", "StudentT", "Units"]
+__all__ += ["as_likelihood", "expected_log_density", "likelihood_for", "log_predictive_density", "predictive_moments"]
 
 
 def as_likelihood(likelihood: Any) -> Likelihood:

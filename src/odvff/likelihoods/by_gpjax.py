@@ -11,8 +11,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.kernels import parameter
-from odvff.likelihoods.adjustable import Adjustable
-from odvff.likelihoods.base import Likelihood
+from odvff.likelihoods.base import Adjustable, Likelihood
 from odvff.likelihoods.quadrature import Row
 from odvff.support.arrays import Array, in_double_precision, is_traced
 from odvff.support.modules import MakeModule, take_module_apart

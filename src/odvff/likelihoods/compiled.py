@@ -12,7 +12,7 @@ import numpyro.distributions as npd
 from jax.flatten_util import ravel_pytree
 
 from odvff.likelihoods import quadrature
-from odvff.likelihoods.adjustable import BLOCK_ROWS, Adjustable, Sample, by_process
+from odvff.likelihoods.base import BLOCK_ROWS, Adjustable, Sample, by_process
 from odvff.likelihoods.quadrature import Row
 from odvff.policy import Policy
 from odvff.support.arrays import Array, in_double_precision, is_traced

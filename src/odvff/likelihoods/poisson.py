@@ -58,10 +58,8 @@ class Poisson(ByGPJax):
         return np.asarray(rng.poisson(np.exp(np.minimum(f, LARGEST_DRAWN))), dtype=np.float64)
 
     def effects_in_words(self, target: str) -> tuple[str, str]:
-        return (
-            "effect on the log rate",
-            "What each column adds to the logarithm of the rate: 0.1 more is about 10 % more.",
-        )
+        adds = "What each column adds to the logarithm of the rate: 0.1 more is about 10 % more."
+        return "effect on the log rate", adds
 
 
 def _rate(f: Array) -> Array:

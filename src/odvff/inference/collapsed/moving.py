@@ -41,6 +41,8 @@ BLOCK_ROWS = 4096
 WIDEST = 20.0  # of logarithms of a kernel's numbers, either way
 OF_KERNELS, OF_NOISE = 1.0, 2.0  # kinds of parameters; locations are 0
 
+Chunks = Callable[[], Iterable[tuple[Any, ...]]]  # (X, y) or (X, y, weights), as often as they are asked for
+
 
 class Point(NamedTuple):
     """The bound at some parameters."""
@@ -50,15 +52,10 @@ class Point(NamedTuple):
 
 
 class MovingBound:
-    """The bound as a function of a flat vector: locations of γ, log noise, kernels, and locations of points in β.
-
-    `rows` gives chunks (X, y) or (X, y, weights) as often as it is called.
-    """
+    """The bound as a function of a flat vector: locations of γ, log noise, kernels, and locations of points in β."""
 
     @in_double_precision
-    def __init__(
-        self, terms: Sum, noise: float, rows: Callable[[], Iterable[tuple[Any, ...]]], gamma: Any | None = None
-    ):
+    def __init__(self, terms: Sum, noise: float, rows: Chunks, gamma: Any | None = None):
         self._original, self._rows = terms, rows
         # fixed terms first, in the basis of statistics
         self._order = sorted(range(len(terms)), key=lambda i: not terms.terms[i].features.is_fixed)
@@ -72,10 +69,8 @@ class MovingBound:
         self._model = _Model(recipe, n_fixed, terms.size)
         flat, self._unravel = ravel_pytree(tree)
         kinds = {"terms": {"kernels": OF_KERNELS, "points": 0.0}, "noise": OF_NOISE, "gamma": 0.0}
-        alike = jax.tree.map(
-            lambda kind, part: jax.tree.map(partial(jnp.full_like, fill_value=kind), part), kinds, tree
-        )
-        self.start, self._kinds = np.asarray(flat), np.asarray(ravel_pytree(alike)[0])
+        each = jax.tree.map(lambda kind, part: jax.tree.map(lambda x: jnp.full_like(x, kind), part), kinds, tree)
+        self.start, self._kinds = np.asarray(flat), np.asarray(ravel_pytree(each)[0])
         # other starts are around this one in kernels and noise, and at the same locations
         self.spread = np.sign(self._kinds)
         kept = _fixed_sums(self._fixed, rows)
@@ -170,7 +165,7 @@ def climb_moving(bound: MovingBound, how: Ascent) -> Fit:
     return climb.ended(*bound.posterior(parameters))
 
 
-def _fixed_sums(fixed: Sum | None, rows: Callable[[], Iterable[tuple[Any, ...]]]) -> Statistics:
+def _fixed_sums(fixed: Sum | None, rows: Chunks) -> Statistics:
     """The statistics of the fixed terms; without any those of y alone."""
     if fixed is not None:
         return collect(fixed, rows())

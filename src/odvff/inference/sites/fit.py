@@ -30,15 +30,16 @@ from odvff.inference.collapsed.bound import Blocks, CollapsedBound
 from odvff.inference.collapsed.fit import kernel_limits
 from odvff.inference.maximise import Until, maximise
 from odvff.inference.notes import unfinished_sites
-from odvff.inference.sites.rows import SiteRows
 from odvff.likelihoods import Likelihood, as_likelihood
-from odvff.likelihoods.adjustable import Adjustable
+from odvff.likelihoods.base import BLOCK_ROWS, Adjustable
+from odvff.likelihoods.units import TargetMoments
 from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
-from odvff.rows import RowSource
+from odvff.rows import RowSource, key_generator
 from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, check_outside, fill_features, outside
+from odvff.statistics.collect import weighted_rows
 from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.journal import NO_JOURNAL, Journal
@@ -50,6 +51,7 @@ STAGE = "sites"
 SITE_VARIANCE = (1e-12, 1e15)  # of f, whose scale is not that of y
 REACH = 3.0  # of logarithms of hyper-parameters, in one round
 SMALLEST_STEP = 1e-8
+KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def fit_sites(
     """
     how = Course(**course)
     processes = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
-    rows = SiteRows(chunks, how.policy.marginal_rows)
+    rows = _Rows(chunks, how.policy.marginal_rows)
     likelihood = as_likelihood(likelihood)
     _check_processes(likelihood, len(processes))
     model = likelihood.adjustable()
@@ -148,14 +150,43 @@ def _check_processes(likelihood: Likelihood, n: int) -> None:
         )
 
 
+class _Rows:
+    """Rows with weights, gone through in every round, a block at a time; some of them make up a sample."""
+
+    def __init__(self, chunks: Any, sample_rows: int):
+        self._sample_rows = sample_rows
+        self._chunks = chunks.chunks if hasattr(chunks, "chunks") else list(chunks).__iter__
+        self._kept: list[tuple[Any, Any, Any]] | None = []
+        self.n_columns, entries, moments = 0, 0, TargetMoments()
+        for X, y, w in weighted_rows(self._chunks()):
+            entries += X.size
+            self._kept = [*self._kept, (X, y, w)] if self._kept is not None and entries <= KEPT_ENTRIES else None
+            self.n_columns = X.shape[1]
+            moments.add(y, w)
+        self.n_rows, self.weight = moments.n_rows, moments.weight
+        if not self.weight > 0:
+            raise InputError("there are no rows to fit to.")
+        self.variance = max(moments.spread**2, 1e-12)
+
+    def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
+        """(X, y, weights, in the sample?) of a few thousand rows."""
+        rng = key_generator(0)  # the same rows in every pass
+        for X, y, w in weighted_rows(self._chunks()) if self._kept is None else self._kept:
+            for start in range(0, len(X), BLOCK_ROWS):
+                rows = slice(start, start + BLOCK_ROWS)
+                chosen = rng.random(len(X[rows])) * self.n_rows < self._sample_rows
+                yield X[rows], y[rows], w[rows], chosen
+
+
 class _Process:
     """One process as all rounds see it."""
 
-    def __init__(self, terms: Sum, rows: SiteRows, *, centred: bool):
+    def __init__(self, terms: Sum, rows: _Rows, *, centred: bool):
         self.original, self.terms, self.centred = terms, terms.canonical, centred
         check_columns(self.terms, np.zeros((0, rows.n_columns)))
         n = self.terms.size
-        self._no_sites = Statistics(np.zeros((n + 2, n + 2)), n, rows.n_rows, rows.no_rows())
+        no_rows = Rows(np.zeros((0, rows.n_columns)), np.zeros((0, 1)), np.zeros(0))
+        self._no_sites = Statistics(np.zeros((n + 2, n + 2)), n, rows.n_rows, no_rows)
         self.blocks = Blocks(self.terms)
         self._limits = kernel_limits(self.blocks, np.log(SITE_VARIANCE))
 
@@ -251,7 +282,7 @@ class _Rounds:
     """What all rounds work with: the likelihood, the rows, and how they go."""
 
     model: Adjustable
-    rows: SiteRows
+    rows: _Rows
     how: Course
 
     def reached(self, start: tuple[_Belief, ...]) -> _Reached:

@@ -64,15 +64,13 @@ class StepModel:
         parameters, precision, shift, optimiser, step, caution = state
         m, root = state.moments()
         scale = settings["n_rows"] / X.shape[0]
-        (value, (psi, a, b, projected)), gradient = jax.value_and_grad(self.elbo, has_aux=True)(
-            parameters, m, root, X, y, scale
-        )
+        elbo = jax.value_and_grad(self.elbo, has_aux=True)
+        (value, (psi, a, b, projected)), gradient = elbo(parameters, m, root, X, y, scale)
         # Adam climbs the ELBO of a row
         gradient = jax.tree.map(lambda g: g / settings["n_rows"], gradient)
         if not self.train_locations:
-            gradient["gamma"], gradient["terms"]["points"] = jax.tree.map(
-                jnp.zeros_like, (gradient["gamma"], gradient["terms"]["points"])
-            )
+            still = jax.tree.map(jnp.zeros_like, (gradient["gamma"], gradient["terms"]["points"]))
+            gradient["gamma"], gradient["terms"]["points"] = still
         updates, optimiser = ADAM.update(gradient, optimiser)
         # both rates: in full up to the first step of the cooling, then down in a line to `COLD`
         first, last = settings["cooling_from"], settings["cooling_to"]

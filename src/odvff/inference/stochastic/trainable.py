@@ -36,9 +36,8 @@ def take_terms_apart(terms: Sum) -> tuple[Parameters, Recipe]:
     places = [term.features.locations for term in terms]
     features = (t.features if Z is None else _Moving(t.features) for t, Z in zip(terms, places, strict=True))
     points = [None if Z is None else jnp.asarray(Z) for Z in places]
-    return {"kernels": list(kernels), "points": points}, _MakeSum(
-        recipes, tuple(features), tuple(t.columns for t in terms)
-    )
+    recipe = _MakeSum(recipes, tuple(features), tuple(t.columns for t in terms))
+    return {"kernels": list(kernels), "points": points}, recipe
 
 
 def _take_apart(kernel: Any) -> tuple[Parameters, Recipe]:
@@ -90,10 +89,8 @@ class _MakeSum:
     columns: tuple[tuple[int, ...] | None, ...]
 
     def __call__(self, p: Parameters) -> Sum:
-        features = (
-            f.features.moved(Z) if isinstance(f, _Moving) else f
-            for f, Z in zip(self.features, p["points"], strict=True)
-        )
+        pairs = zip(self.features, p["points"], strict=True)
+        features = (f.features.moved(Z) if isinstance(f, _Moving) else f for f, Z in pairs)
         kernels = (make(numbers) for make, numbers in zip(self.kernels, p["kernels"], strict=True))
         return Sum(tuple(map(Term, kernels, features, self.columns)))
 

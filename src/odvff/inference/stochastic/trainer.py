@@ -76,11 +76,6 @@ class Checkpoint:
     def step(self) -> int:
         return int(self.state.step)
 
-    @property
-    def stale(self) -> int:
-        """Steps since the best score."""
-        return self.step - max(self.scores, key=lambda s: s[1])[0] if self.scores else 0
-
 
 @dataclass(frozen=True)
 class Trained:
@@ -112,30 +107,20 @@ class Trainer:
 
     @in_double_precision
     def __init__(
-        self,
-        terms: Sum | Iterable[Term],
-        likelihood: Any,
-        n_rows: int,
-        *,
-        gamma: Any | None = None,
-        **settings: Any,
+        self, terms: Sum | Iterable[Term], likelihood: Any, n_rows: int, *, gamma: Any | None = None, **settings: Any
     ):
         n_rows = whole(n_rows, "n_rows", at_least=1, remedy="give the rows of the whole data set")
         how = Settings(**settings)
         self.block, self.settings = how.block, how.numbers(n_rows)
         self._original = terms = Sum.of(terms)
-        term_parameters, terms_recipe = take_terms_apart(terms)
-        likelihood_parameters, likelihood_recipe = as_likelihood(likelihood).take_apart()
+        of_terms, terms_recipe = take_terms_apart(terms)
+        of_likelihood, likelihood_recipe = as_likelihood(likelihood).take_apart()
         self._n_columns = max((max(t.columns) + 1 for t in terms if t.columns is not None), default=1)
         gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
         if gamma is not None and gamma.shape[1] < self._n_columns:
             raise InputError(f"gamma has {gamma.shape[1]} columns, and the terms read {self._n_columns}.")
-        self._parameters = {
-            "terms": term_parameters,
-            "likelihood": likelihood_parameters,
-            "gamma": gamma,
-            "a_gamma": None if gamma is None else jnp.zeros(len(gamma)),
-        }
+        a_gamma = None if gamma is None else jnp.zeros(len(gamma))
+        self._parameters = {"terms": of_terms, "likelihood": of_likelihood, "gamma": gamma, "a_gamma": a_gamma}
         self._model = StepModel(terms_recipe, likelihood_recipe, terms.Kuu().size, how.train_locations)
 
     @property
@@ -183,13 +168,14 @@ class Trainer:
         message = f"{n_steps} steps"
         try:
             with one_blas_thread():
-                for Xs, ys, n in _stacked(batches, now.step, n_steps, self.block, self._n_columns):
+                for Xs, ys, n in self._stacked(batches, now.step, n_steps):
                     now = self._scored(self._advance(now, Xs, ys, n), held_out)
                     if on_block is not None and on_block(now):
                         message = "stopped on request"
                         break
-                    if patience is not None and now.stale >= patience:
-                        message = f"the held-out score has not risen for {now.stale} steps"
+                    stale = 0 if held_out is None else now.step - max(now.scores, key=lambda score: score[1])[0]
+                    if patience is not None and stale >= patience:
+                        message = f"the held-out score has not risen for {stale} steps"
                         break
                 else:
                     if now.step < n_steps:
@@ -202,6 +188,30 @@ class Trainer:
             raise InputError("there was no batch to train on.")
         posterior, likelihood = self.posterior(now.best or now.state)
         return Trained(posterior, likelihood, now, message)
+
+    def _stacked(self, batches: Iterable[Any], step: int, n_steps: int) -> Iterator[tuple[Any, Any, int]]:
+        """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up.
+
+        Blocks end at multiples of their length, wherever the first one starts.
+        """
+        source, shape, block, n_columns = iter(batches), None, self.block, self._n_columns
+        while step < n_steps:
+            gathered = []
+            for batch in islice(source, min(block - step % block, n_steps - step)):
+                X, y = _pair(batch, "", A_BATCH)
+                if X.shape[1] < n_columns:
+                    raise InputError(f"a batch has {X.shape[1]} columns, and the terms read {n_columns}.")
+                shape = X.shape if shape is None else shape
+                if X.shape != shape:
+                    raise InputError(f"all batches must have one shape, got {shape} and {X.shape}; drop the short one.")
+                gathered.append((X, y))
+            if not gathered:
+                return
+            n = len(gathered)
+            step += n
+            gathered += gathered[-1:] * (block - n)
+            Xs, ys = zip(*gathered, strict=True)
+            yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys)), n
 
     def _advance(self, now: Checkpoint, Xs: Any, ys: Any, n: int) -> Checkpoint:
         """Up to a block of steps; if the ELBO is lost on the way, the same again with shorter natural steps.
@@ -267,33 +277,6 @@ def _pair(rows: Any, whose: str, refusal: str) -> tuple[Float[Array, "N D"], Flo
         raise InputError(refusal)
     X = matrix(rows[0], f"{whose}X")
     return X, vector(rows[1], f"{whose}y", size=len(X))
-
-
-def _stacked(
-    batches: Iterable[tuple[Any, Any]], step: int, n_steps: int, block: int, n_columns: int
-) -> Iterator[tuple[Any, Any, int]]:
-    """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up.
-
-    Blocks end at multiples of their length, wherever the first one starts.
-    """
-    source, shape = iter(batches), None
-    while step < n_steps:
-        gathered = []
-        for batch in islice(source, min(block - step % block, n_steps - step)):
-            X, y = _pair(batch, "", A_BATCH)
-            if X.shape[1] < n_columns:
-                raise InputError(f"a batch has {X.shape[1]} columns, and the terms read {n_columns}.")
-            shape = X.shape if shape is None else shape
-            if X.shape != shape:
-                raise InputError(f"all batches must have one shape, got {shape} and {X.shape}; drop the short one.")
-            gathered.append((X, y))
-        if not gathered:
-            return
-        n = len(gathered)
-        step += n
-        gathered += gathered[-1:] * (block - n)
-        Xs, ys = zip(*gathered, strict=True)
-        yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys)), n
 
 
 def minibatches(X: Any, y: Any, batch_size: int, *, seed: int = 0, first: int = 0) -> Iterator[tuple[Any, Any]]:
