@@ -108,16 +108,13 @@ class Additive(_OfColumns):
 
 def separable(kernel: Any, n: int) -> list[Matern]:
     """The n one-column factors of a product kernel, by their plain numbers."""
-    if isinstance(kernel, Separable):
-        factors: tuple[Any, ...] = kernel.factors
-    elif is_gpjax(kernel, "ProductKernel"):
-        factors = kernel.kernels
-    else:
+    if not isinstance(kernel, Separable) and not is_gpjax(kernel, "ProductKernel"):
         raise KernelError(
             f"Kronecker features need a product of one-column Matérn kernels, got {name_of(kernel)}. Multiply GPJax "
             "kernels that each have `active_dims=[i]`, or use odvff.kernels.Separable. (A Matérn kernel over several "
             "columns is a function of the Euclidean distance and is not such a product.)"
         )
+    factors = kernel.factors if isinstance(kernel, Separable) else kernel.kernels
     if len(factors) != n:
         raise KernelError(
             f"Kronecker features over {n} columns need a product of {n} kernels, got {len(factors)}; give one Fourier "

@@ -24,7 +24,8 @@ from odvff.errors import FactorizationError
 from odvff.features.base import WhitenedGroup
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
-from odvff.support.arrays import solve_triangular
+from odvff.support.arrays import Array, solve_triangular
+from odvff.support.shapes import Float
 from odvff.terms import Sum
 
 
@@ -48,7 +49,7 @@ class Blocks:
         # of a log variance: 1
         self._rates = np.concatenate([[*features.log_rates(kernel), 1.0] for features, kernel in pairs])
 
-    def at(self, parameters: Any) -> Sum:
+    def at(self, parameters: Float[Array, " K"]) -> Sum:
         """The model with these hyper-parameters."""
         parts = zip(self.terms, self._features, self.places, strict=True)
         return Sum(tuple(replace(t, kernel=f.kernel_at(t.kernel, parameters[place])) for t, f, place in parts))
@@ -64,7 +65,7 @@ class Blocks:
             found |= zip(members, groups[-1].inverses, strict=True)
         return [found[i] for i in range(len(found))], groups
 
-    def information(self, effective: Any) -> Any:
+    def information(self, effective: Float[Array, " T"]) -> Float[Array, " K"]:
         """½(∂ log S)² for every parameter, times the features that the data speak of, or one if they hardly do."""
         features = np.maximum(effective, 1.0)
         return 0.5 * (self._rates**2) ** 2 * np.repeat(features, [len(own) for own in self.start])
@@ -83,21 +84,21 @@ class Blocks:
 class Middle:
     """A diagonal block of M = B̃⁻¹ − I + ṽṽᵀ + Ã/σ², B̃⁻¹ = L⁻ᵀL⁻¹: it is multiplied with a few vectors, not made."""
 
-    inverse_root: Any  # the columns of L⁻¹ that belong to the block, from its first row on
-    inverse_diagonal: Any  # of B̃⁻¹
-    v: Any
-    A: Any
+    inverse_root: Float[Array, "K own"]  # the columns of L⁻¹ that belong to the block, from its first row on
+    inverse_diagonal: Float[Array, " own"]  # of B̃⁻¹
+    v: Float[Array, " own"]
+    A: Float[Array, "own own"]
     noise: float
 
-    def __matmul__(self, X: Any) -> Any:
+    def __matmul__(self, X: Float[Array, "own k"]) -> Float[Array, "own k"]:
         product = self.inverse_root.T @ (self.inverse_root @ X)
         product += np.outer(self.v, self.v @ X) + (self.A @ X) / self.noise - X
         return product
 
-    def diagonal(self) -> Any:
+    def diagonal(self) -> Float[Array, " own"]:
         return self.inverse_diagonal - 1 + self.v**2 + self.A.diagonal() / self.noise
 
-    def dense(self) -> Any:
+    def dense(self) -> Float[Array, "own own"]:
         M = self.inverse_root.T @ self.inverse_root + np.outer(self.v, self.v) + self.A / self.noise
         M.flat[:: len(M) + 1] -= 1
         return M
@@ -108,20 +109,20 @@ class Evaluation:
     """The bound at some parameters, and what the posterior needs."""
 
     value: float
-    gradient: Any
-    mean: Any  # ṽ
-    inverse_root: Any  # L⁻¹ with L Lᵀ = B̃: the root of S is its transpose
-    residuals: Any  # Σ w k_t(x,x) − tr Ã_tt for each term: the variance its features leave out
-    effective: Any  # tr(I − B̃⁻¹)_tt for each term: how many of its features the data speak of
+    gradient: Float[Array, " K"]
+    mean: Float[Array, " B"]  # ṽ
+    inverse_root: Float[Array, "B B"]  # L⁻¹ with L Lᵀ = B̃: the root of S is its transpose
+    residuals: Float[Array, " T"]  # Σ w k_t(x,x) − tr Ã_tt for each term: the variance its features leave out
+    effective: Float[Array, " T"]  # tr(I − B̃⁻¹)_tt for each term: how many of its features the data speak of
 
 
 @dataclass(frozen=True)
 class _Sums:
     """What the bound is made of, whatever the noise: Ã (its lower block triangle), b̃, and what features leave out."""
 
-    A: Any
-    b: Any
-    residuals: Any
+    A: Float[Array, "B B"]
+    b: Float[Array, " B"]
+    residuals: Float[Array, " T"]
     groups: list[WhitenedGroup]
     outside: tuple[Sum, BlockFactor, Any] | None  # terms, factor and ψ, if there are rows outside the box
 
@@ -152,7 +153,7 @@ class CollapsedBound:
             values.append(self._value(noise, log_det, (self.squares - z @ z) / noise, sums.residuals))
         return values
 
-    def __call__(self, parameters: Any) -> Evaluation:
+    def __call__(self, parameters: Float[Array, " K"]) -> Evaluation:
         noise, slices = float(np.exp(parameters[-1])), self.blocks.slices
         sums = self._sums(parameters[:-1])
         A, b, residuals = sums.A, sums.b, sums.residuals
@@ -173,7 +174,7 @@ class CollapsedBound:
         spoken_of = np.array([effective[s].sum() for s in slices])
         return Evaluation(self._value(noise, log_det, fit, residuals), gradient, v, inverse_root, residuals, spoken_of)
 
-    def information(self, evaluation: Evaluation) -> Any:
+    def information(self, evaluation: Evaluation) -> Float[Array, " K"]:
         """About the Fisher information of every parameter by itself, ½ tr(Σ⁻¹∂Σ)² with Σ = Q + σ²I.
 
         Every feature that the data speak of brings ½(∂ log S(ω))², S its spectral density: ½ for a log variance and, as
@@ -222,7 +223,7 @@ class CollapsedBound:
         return np.array(gradient)
 
 
-def _whiten(inverses: Sequence[Any], slices: list[slice], gram: Any) -> Any:
+def _whiten(inverses: Sequence[Any], slices: list[slice], gram: Float[Array, "B B"]) -> Float[Array, "B B"]:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with their inverses."""
     half, whitened = np.empty_like(gram), np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
@@ -241,7 +242,7 @@ def _root(A: Any, noise: float) -> tuple[Any | None, float]:
     return (None, np.nan) if failed else (upper, 2 * float(np.log(np.diagonal(upper)).sum()))
 
 
-def inverse_root_of(A: Any, noise: float) -> tuple[Any, float]:
+def inverse_root_of(A: Float[Array, "B B"], noise: float) -> tuple[Float[Array, "B B"], float]:
     """L⁻¹ and log|B̃|."""
     upper, log_det = _root(A, noise)
     if upper is None:

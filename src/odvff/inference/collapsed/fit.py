@@ -15,9 +15,11 @@ from odvff.posterior import Posterior
 from odvff.rows import RowSource
 from odvff.statistics import Statistics
 from odvff.statistics.basis import signature
+from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.progress import silent
 from odvff.support.run import Tell, warn
+from odvff.support.shapes import Float
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
@@ -178,7 +180,7 @@ class Climb:
             self._best = (parameters.copy(), found)
         return found
 
-    def _value(self, parameters: Any) -> tuple[float, Any]:
+    def _value(self, parameters: Float[Array, " K"]) -> tuple[float, Float[Array, " K"]]:
         found = self._evaluate(parameters)
         if np.isfinite(found.value) and np.isfinite(found.gradient).all():
             return found.value, found.gradient
@@ -227,12 +229,12 @@ def _start(bound: CollapsedBound, scale: float, noise_given: float | None, known
     return max(candidates, key=lambda candidate: candidate[0])[1]
 
 
-def noise_limits(scale: float) -> Any:
+def noise_limits(scale: float) -> Float[Array, " 2"]:
     """The least and the largest logarithm of the noise variance, where y has this variance."""
     return np.log(NOISE) + np.log(scale)
 
 
-def kernel_limits(blocks: Blocks, log_variance: Any) -> Any:
+def kernel_limits(blocks: Blocks, log_variance: Float[Array, " 2"]) -> Float[Array, "K 2"]:
     """The same of every hyper-parameter of the terms, with those of the variances given."""
     limits = np.tile(np.log(LENGTHSCALE), (blocks.variances[-1] + 1, 1))
     limits[blocks.variances] = log_variance

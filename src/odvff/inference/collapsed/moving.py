@@ -31,8 +31,9 @@ from odvff.posterior import Posterior
 from odvff.statistics import Rows, Statistics, collect
 from odvff.statistics.basis import fill_features, outside
 from odvff.statistics.collect import weighted_rows
-from odvff.support.arrays import in_double_precision
+from odvff.support.arrays import Array, in_double_precision
 from odvff.support.checks import matrix, positive
+from odvff.support.shapes import Float
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
 
@@ -89,7 +90,7 @@ class MovingBound:
             gradient = jax.tree.map(jnp.add, gradient, _pull_back(self._model, p, block, upstream))
         return Point(float(value), np.asarray(ravel_pytree(gradient)[0]))
 
-    def information(self, here: Point) -> Any:
+    def information(self, here: Point) -> Float[Array, " K"]:
         """No row tells more of any parameter than one of the noise."""
         if not np.isfinite(here.value):
             raise NumericalError(
@@ -98,7 +99,7 @@ class MovingBound:
             )
         return np.full(len(self.start), self.weight)
 
-    def limits(self, log_noise: Any) -> Any:
+    def limits(self, log_noise: Float[Array, " 2"]) -> Float[Array, "K 2"]:
         """The least and the largest: of kernels within e^±20 of where they start, of points anywhere."""
         reach = np.where(self._kinds == OF_KERNELS, WIDEST, np.inf)
         limits = np.stack([self.start - reach, self.start + reach], axis=1)
@@ -206,8 +207,8 @@ class _At:
         """C⁻¹φ of fixed features."""
         return phi if self.fixed is None else self.fixed.Kuu().factor().solve(phi)
 
-    def columns(self, X: Any, phi: Any) -> Any:
-        """u(x), (·, N)."""
+    def columns(self, X: Float[Array, "N D"], phi: Float[Array, "F N"]) -> Float[Array, "K N"]:
+        """u(x)."""
         if self.gamma is None:
             return self._moving_at(X)
         n = X.shape[0]

@@ -44,6 +44,7 @@ from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.run import Tell, warn
+from odvff.support.shapes import Float
 from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.terms import Sum, Term
 
@@ -201,7 +202,7 @@ class _Process:
     def bound(self, sites: Statistics, offset: float) -> CollapsedBound:
         return CollapsedBound(self.terms, sites.standardised(offset, 1.0), count=0.0)
 
-    def improve(self, bound: CollapsedBound, parameters: Any) -> Any:
+    def improve(self, bound: CollapsedBound, parameters: Float[Array, " K"]) -> Float[Array, " K"]:
         """A few iterations on the collapsed bound of the sites, with unit noise.
 
         Sites of a likelihood that is not log-concave may have negative precisions, and their bound no maximum: sites
@@ -237,7 +238,7 @@ class _Belief:
             parameters = parameters + step * (better - parameters)
         return _Belief(self.process, parameters, offset, sites)
 
-    def marginals(self, x: Any) -> tuple[Any, Any]:
+    def marginals(self, x: Float[Array, "N D"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Means and variances at rows."""
         psi = self._factor.solve(self.terms.Kuf(x))
         spread = ((self._q.inverse_root @ psi) ** 2).sum(axis=0)
@@ -395,7 +396,7 @@ class _Rounds:
         return value, (y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]), sites
 
 
-def _sites(terms: Sum, x: Any, w: Any, pull: Any) -> Statistics:
+def _sites(terms: Sum, x: Float[Array, "N D"], w: Float[Array, " N"], pull: Float[Array, " N"]) -> Statistics:
     """Σ w z zᵀ for z = (φ̂, 1) and Σ z wỹ of rows inside the box. (Σ wỹ² would just add a constant to the bound.)"""
     n, out = terms.size, outside(terms, x)
     inside = ~out

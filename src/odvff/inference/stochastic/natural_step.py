@@ -28,6 +28,8 @@ import optax
 from odvff.inference.stochastic.trainable import Recipe, whiten
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.residual import residual_variance
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 ADAM = optax.scale_by_adam()
 COLD = 0.01
@@ -43,7 +45,7 @@ class State(NamedTuple):
     step: Any
     caution: Any  # by what the natural step is multiplied, after a block that went astray
 
-    def moments(self) -> tuple[Any, Any]:
+    def moments(self) -> tuple[Float[Array, " B"], Float[Array, "B B"]]:
         """m and the upper triangular root R = L⁻ᵀ of S = Λ⁻¹, Λ = L Lᵀ."""
         lower = jnp.linalg.cholesky(self.precision)
         root = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(lower)), lower=True).T
@@ -85,7 +87,7 @@ class StepModel:
         shift = (1 - rho) * shift + rho * target_shift
         return State(parameters, precision, shift, optimiser, step + 1, caution), value
 
-    def elbo(self, parameters: Any, m: Any, root: Any, X: Any, y: Any, scale: Any) -> Any:
+    def elbo(self, parameters: Any, m: Any, root: Float[Array, "B B"], X: Any, y: Any, scale: Any) -> Any:
         """The ELBO of a batch; also ψ, the derivatives a and b, and ψᵀm, for the natural step."""
         terms, likelihood = self.terms(parameters["terms"]), self.likelihood(parameters["likelihood"])
         gamma, coefficients, n = parameters["gamma"], parameters["a_gamma"], X.shape[0]
