@@ -63,8 +63,7 @@ def plain(kernel: Any) -> Any:
 
 def matern(kernel: Any) -> Matern:
     """The plain numbers of a one-column Matérn kernel, ours or GPJax's."""
-    plain = _plain(kernel)
-    if isinstance(plain, Matern):
+    if isinstance(plain := _plain(kernel), Matern):
         return plain
     raise KernelError(
         f"{name_of(kernel)} has no Fourier features: they exist for one-column Matérn kernels with smoothness 1/2, 3/2 "
@@ -75,8 +74,7 @@ def matern(kernel: Any) -> Matern:
 
 def categorical(kernel: Any) -> Categorical:
     """The variance of a categorical kernel, ours or GPJax's `White`."""
-    plain = _plain(kernel)
-    if isinstance(plain, Categorical):
+    if isinstance(plain := _plain(kernel), Categorical):
         return plain
     raise KernelError(
         f"Levels need a categorical kernel, got {name_of(kernel)}. Use odvff.kernels.Categorical or GPJax's White."

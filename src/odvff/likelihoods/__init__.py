@@ -70,8 +70,5 @@ def log_predictive_density(likelihood: Any, y: Any, mean: Row, variance: Row) ->
 
 
 def predictive_moments(likelihood: Any, mean: Row, variance: Row) -> tuple[Row, Row]:
-    """Mean and variance of y, for every row; for 0 and 1 the mean is the probability of 1.
-
-    Infinite where the likelihood has none, as Student's t with two degrees of freedom or fewer.
-    """
+    """Mean and variance of y, row by row, infinite where it has none; for 0 and 1 the mean is the probability of 1."""
     return as_likelihood(likelihood).moments(mean, variance)

@@ -45,9 +45,7 @@ class Poisson(ByGPJax):
         return np.where(y < 0, 0.0, special.pdtr(np.maximum(np.floor(y), 0.0), _rate(f)))
 
     def around(self, q: float, f: Nodes) -> tuple[Row, Row]:
-        """The q-th quantile is about λ + z√λ + (z² − 1)/6, with z that of the normal distribution; the margins hold at
-        any rate.
-        """
+        """It is about λ + z√λ + (z² − 1)/6, z the quantile of the normal distribution; margins hold at any rate."""
         z, rate = special.ndtri(q), _rate(f)
         low, high = rate.min(axis=0), rate.max(axis=0)
         margin = z**2 + 10.0

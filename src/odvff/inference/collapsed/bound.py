@@ -38,28 +38,26 @@ class Blocks:
 
     def __init__(self, terms: Sum):
         self.terms = terms.canonical
-        self._features: list[Any] = [term.features for term in self.terms]
-        self._kernels = [term.kernel for term in self.terms]
-        pairs = list(zip(self._features, self._kernels, strict=True))
-        self.start = [features.parameters(kernel) for features, kernel in pairs]
+        self._pairs: list[tuple[Any, Any]] = [(term.features, term.kernel) for term in self.terms]
+        self.start = [features.parameters(kernel) for features, kernel in self._pairs]
         ends = np.cumsum([len(own) for own in self.start])
         self.places = [slice(end - len(own), end) for own, end in zip(self.start, ends, strict=True)]
         self.variances = ends - 1  # where the log variance of each term is
         self.slices = self.terms.slices
         # of a log variance: 1
-        self._rates = np.concatenate([[*features.log_rates(kernel), 1.0] for features, kernel in pairs])
+        self._rates = np.concatenate([[*features.log_rates(kernel), 1.0] for features, kernel in self._pairs])
 
     def at(self, parameters: Float[Array, " K"]) -> Sum:
         """The model with these hyper-parameters."""
-        parts = zip(self.terms, self._features, self.places, strict=True)
-        return Sum(tuple(replace(t, kernel=f.kernel_at(t.kernel, parameters[place])) for t, f, place in parts))
+        parts = zip(self.terms, self._pairs, self.places, strict=True)
+        return Sum(tuple(replace(t, kernel=f.kernel_at(kernel, parameters[own])) for t, (f, kernel), own in parts))
 
     def whitened(self, parameters: Any) -> tuple[list[Any], list[WhitenedGroup]]:
         """C⁻¹ of every term at these logarithms of hyper-parameters, and what `traces` takes."""
         groups: list[WhitenedGroup] = []
         found: dict[int, Any] = {}
         for members in self.terms.alike:
-            like, kernels = ([of[i] for i in members] for of in (self._features, self._kernels))
+            like, kernels = zip(*(self._pairs[i] for i in members), strict=True)
             own = np.stack([parameters[self.places[i]] for i in members])
             groups.append(like[0].whitened(like, kernels, own))
             found |= zip(members, groups[-1].inverses, strict=True)
@@ -128,17 +126,14 @@ class _Sums:
 
 
 class CollapsedBound:
-    """The bound as a function of log hyper-parameters: those of each block in turn, then the log noise variance.
-
-    `count` is the N of N log 2πσ², the sum of weights by default; sites, which are not normalised, count 0.
-    """
+    """The bound as a function of log hyper-parameters: those of each block in turn, then the log noise variance."""
 
     def __init__(self, terms: Sum, statistics: Statistics, output: int = 0, *, count: float | None = None):
         self.blocks = Blocks(terms)
         self.statistics, self.weight = statistics, statistics.weight
         self.projections = statistics.projections(output)
         self.squares = statistics.sum_of_squares(output)
-        self.count = self.weight if count is None else count
+        self.count = self.weight if count is None else count  # N of N log 2πσ²; sites, not being normalised, count 0
         self.y_outside = statistics.outside.Y[:, output]
 
     def values(self, kernels: Any, noises: list[float]) -> list[float]:
@@ -166,7 +161,7 @@ class CollapsedBound:
         # L⁻¹ is lower triangular
         middles = [Middle(inverse_root[s.start :, s], uncertain[s], v[s], A[s, s], noise) for s in slices]
         gradient[:-1] = -0.5 * self.blocks.traces(sums.groups, middles)
-        gradient[self.blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
+        gradient[self.blocks.variances] -= 0.5 * self.weight * np.exp(parameters[self.blocks.variances]) / noise
         if sums.outside is not None:
             gradient[:-1] += self._outside(*sums.outside, v, inverse_root, noise)
         effective = 1 - uncertain
@@ -199,12 +194,8 @@ class CollapsedBound:
             A += (psi * rows.weights) @ psi.T
             b += psi @ (rows.weights * self.y_outside)
             outside = (terms, C, psi)
-        residuals = self.weight * self._variances(kernels) - np.array([np.trace(A[s, s]) for s in slices])
+        residuals = self.weight * np.exp(kernels[self.blocks.variances]) - np.array([np.trace(A[s, s]) for s in slices])
         return _Sums(A, b, residuals, groups, outside)
-
-    def _variances(self, parameters: Any) -> Any:
-        """k(x,x) of each term."""
-        return np.exp(parameters[self.blocks.variances])
 
     def _value(self, noise: float, log_det: float, fit: float, residuals: Any) -> float:
         left_out = residuals.sum() / noise

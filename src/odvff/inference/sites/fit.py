@@ -57,10 +57,7 @@ KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in eve
 
 @dataclass(frozen=True)
 class SiteFit:
-    """The posterior, the likelihood with its parameters, the ELBO after every round, and how it ended.
-
-    With a second process for the noise: `noise_offset` plus a process with `noise_posterior`.
-    """
+    """The posterior, the likelihood with its parameters, the ELBO after every round, and how it ended."""
 
     posterior: Posterior
     likelihood: Likelihood
@@ -68,8 +65,8 @@ class SiteFit:
     history: tuple[float, ...]
     converged: bool
     message: str
-    noise_posterior: Posterior | None = None
-    noise_offset: float = 0.0
+    noise_posterior: Posterior | None = None  # of a second process, for the noise
+    noise_offset: float = 0.0  # what is added to it
 
     @property
     def terms(self) -> Sum:
@@ -275,9 +272,6 @@ class _Reached:
     ended: str = ""  # why
 
 
-There = Callable[[Any, Any], tuple[Any, Any]]  # mean and variance of f at targets, given the variance of its prior
-
-
 @dataclass(frozen=True)
 class _Rounds:
     """What all rounds work with: the likelihood, the rows, and how they go."""
@@ -359,9 +353,8 @@ class _Rounds:
         pairs = zip(now.guess.beliefs, now.guess.sites, strict=True)
         return self._seen(tuple(belief.next(sites, step, learn) for belief, sites in pairs), flat)
 
-    def _seen(self, beliefs: tuple[_Belief, ...], likelihood: Any, there: There | None = None) -> _Guess:
-        """One pass over the rows: the ELBO of a guess, and the statistics of the sites at its marginals (with the first
-        process as if it were `there`, for the very first sites).
+    def _seen(self, beliefs: tuple[_Belief, ...], likelihood: Any, there: Any | None = None) -> _Guess:
+        """One pass over the rows: the ELBO of a guess, and sites at its marginals (at first as if it were `there`).
 
         Blocks of rows are done side by side and added in their order, so that the same rows give the same bits.
         """
@@ -377,7 +370,7 @@ class _Rounds:
         return _Guess(beliefs, likelihood, float(total - sum(belief.kl() for belief in beliefs)), sites, joined)
 
     def _block(
-        self, beliefs: tuple[_Belief, ...], likelihood: Any, there: There | None, block: tuple[Any, ...]
+        self, beliefs: tuple[_Belief, ...], likelihood: Any, there: Any | None, block: tuple[Any, ...]
     ) -> tuple[float, tuple[Any, ...], tuple[Statistics, ...]]:
         """What a few thousand rows add: to the ELBO, to the sample of marginals, to the sites.
 

@@ -79,15 +79,12 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Trained:
-    """A posterior and likelihood after training (those of the best held-out score, if there was one).
-
-    `message` says how it ended; `checkpoint` is the state to resume from, with the history.
-    """
+    """A posterior and likelihood after training (those of the best held-out score, if there was one)."""
 
     posterior: Posterior
     likelihood: Any
-    checkpoint: Checkpoint
-    message: str
+    checkpoint: Checkpoint  # to resume from, with the history
+    message: str  # how it ended
 
     @property
     def history(self) -> tuple[float, ...]:
@@ -190,10 +187,7 @@ class Trainer:
         return Trained(posterior, likelihood, now, message)
 
     def _stacked(self, batches: Iterable[Any], step: int, n_steps: int) -> Iterator[tuple[Any, Any, int]]:
-        """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up.
-
-        Blocks end at multiples of their length, wherever the first one starts.
-        """
+        """Batches in blocks of one length that end at multiples of it (a short one is filled), and how many in each."""
         source, shape, block, n_columns = iter(batches), None, self.block, self._n_columns
         while step < n_steps:
             gathered = []
@@ -280,10 +274,7 @@ def _pair(rows: Any, whose: str, refusal: str) -> tuple[Float[Array, "N D"], Flo
 
 
 def minibatches(X: Any, y: Any, batch_size: int, *, seed: int = 0, first: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Endless batches from arrays: every epoch a new order of the rows, the last short batch left out.
-
-    `first` skips batches: resuming at step n with `first=n` gives those that would have followed.
-    """
+    """Endless batches, every epoch in a new order, without a short last one; resuming at step n, give `first=n`."""
     X, y = _pair((X, y), "", A_BATCH)
     batch_size = whole(batch_size, "batch_size", at_least=1, remedy="500 is usual")
     first = whole(first, "first", at_least=0, remedy="it is the number of batches to skip")
