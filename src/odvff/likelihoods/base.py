@@ -240,10 +240,7 @@ class _FromLogs:
 
 
 class Adjustable:
-    """A likelihood whose parameters move, as a flat vector: their logarithms. What sites ask of it, on NumPy.
-
-    Marginals come as arrays of shape (processes, N), a block of rows at a time.
-    """
+    """What sites ask of a likelihood whose parameters move, by a flat vector of their logarithms; on NumPy."""
 
     def __init__(self, likelihood: Any):
         self._likelihood = likelihood
@@ -254,8 +251,8 @@ class Adjustable:
         values = np.exp(flat).tolist()
         return type(self._likelihood)(**dict(zip(self._likelihood.parameters(), values, strict=True)))
 
-    def expectations(self, flat: Any, y: Any, w: Any, means: Any, variances: Any) -> tuple[float, Any, Any]:
-        """Σ w E log p, and its derivatives with respect to all means and variances, each of shape (processes, N)."""
+    def expectations(self, flat: Any, y: Row, w: Row, means: Nodes, variances: Nodes) -> tuple[float, Nodes, Nodes]:
+        """Σ w E log p, and its derivatives with respect to all means and variances, of K processes."""
         value, *slopes = self._derivatives(flat, y, *by_process(means, variances))
         return float(w @ value), w * np.stack(slopes[::2]), w * np.stack(slopes[1::2])
 

@@ -95,8 +95,7 @@ class StepModel:
         everywhere = X if gamma is None else jnp.concatenate([X, gamma])
         whitened = whiten(terms, everywhere)
         psi = whitened[:, :n]
-        projected = m @ psi
-        mean = projected
+        mean = projected = m @ psi
         variance = residual_variance(terms.variances(X), psi) + ((root.T @ psi) ** 2).sum(axis=0)
         log_det_S = 2 * jnp.sum(jnp.log(jnp.abs(jnp.diagonal(root))))
         kl = 0.5 * (jnp.sum(root**2) - log_det_S - self.size + m @ m)
