@@ -199,10 +199,8 @@ def _gpjax_functions() -> tuple[Any, Any]:
     import equinox as eqx
     import lineax
 
-    return (
-        eqx.filter_jit(lambda kernel, X, Z: kernel.cross_covariance(X, Z)),
-        eqx.filter_jit(lambda kernel, X: lineax.diagonal(kernel.diagonal(X))),
-    )
+    cross = eqx.filter_jit(lambda kernel, X, Z: kernel.cross_covariance(X, Z))
+    return cross, eqx.filter_jit(lambda kernel, X: lineax.diagonal(kernel.diagonal(X)))
 
 
 @in_double_precision

@@ -274,17 +274,15 @@ class Adjustable:
         return lambda p: -float(w @ self.at(p).expected_log_density(y, means[0], variances[0]) / w.sum()), False
 
     def first_guess(self, flat: Any, sample: Sample) -> Callable[[Any, Any], tuple[Any, Any]]:
-        """Mean and variance of f at rows with targets y, given the variance of its prior: where the first sites are.
-
-        Counts tell their own level: from a constant one, a step as long as they call for would overshoot by far. For
-        other likelihoods it is the constant, of a few dozen, that suits the rows best.
-        """
+        """Mean and variance of f at rows with targets y, given the variance of its prior: where the first sites are."""
+        # from a constant level, a step as long as counts call for would overshoot by far
         if self._likelihood.tells_level:
             return lambda y, variance: (self._likelihood.pseudo_target(y), np.full(len(y), NEARLY))
         level = 0.0 if self._likelihood.same_scale else self._level(flat, sample)
         return lambda y, variance: (np.full(len(y), level), variance)
 
     def _level(self, flat: Any, sample: Sample) -> float:
+        """The constant, of a few dozen, that suits the rows best."""
         y, w = (part[:BLOCK_ROWS] for part in sample[:2])
         nearly = np.full((1, len(y)), NEARLY)
         candidates = np.append(np.linspace(-10, 10, 41), np.log(np.maximum(y.mean(), 1e-3)))

@@ -61,8 +61,7 @@ def evaluate(function: Any, module: Any, *rows: Array) -> Any:
     for start in range(0, max(n, 1), size):
         block = [np.asarray(row[start : start + size], dtype=np.float64) for row in rows]
         filled = [np.concatenate([b, np.full(size - len(b), b[-1] if len(b) else 0.5)]) for b in block]
-        values = function(module, *(jnp.asarray(row) for row in filled))
-        parts.append(jax.tree.map(np.asarray, values))
+        parts.append(jax.tree.map(np.asarray, function(module, *(jnp.asarray(row) for row in filled))))
     return jax.tree.map(lambda *v: np.concatenate(v)[:n], *parts)
 
 

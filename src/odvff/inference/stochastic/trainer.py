@@ -170,10 +170,8 @@ class Trainer:
                     if on_block is not None and on_block(now):
                         message = "stopped on request"
                         break
-                    if (
-                        patience is not None
-                        and (stale := now.step - max(now.scores, key=lambda s: s[1])[0]) >= patience
-                    ):
+                    stale = 0 if held_out is None else now.step - max(now.scores, key=lambda score: score[1])[0]
+                    if patience is not None and stale >= patience:
                         message = f"the held-out score has not risen for {stale} steps"
                         break
                 else:
