@@ -45,7 +45,8 @@ def _take_apart(kernel: Any) -> tuple[Parameters, Recipe]:
     if hasattr(kernel, "learned"):
         ones = kernel.at([1.0] * len(kernel.numbers))
         return [jnp.asarray(np.log(number)) for number in kernel.numbers], _MakePlain(ones)
-    return take_module_apart(kernel)
+    numbers, recipe = take_module_apart(kernel)
+    return numbers, recipe
 
 
 def concrete(tree: Any) -> Any:
