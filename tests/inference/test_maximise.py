@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, InputError, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.inference import CollapsedBound, fit_collapsed
-from odvff.inference.maximise import LEAP, maximise
+from odvff.inference.maximise import LEAP, Until, maximise
 from odvff.methods import fit_method
 from odvff.statistics import collect
 
@@ -30,7 +30,8 @@ class Quadratic:
 def test_known_curvatures_take_few_steps_however_unlike_they_are(seed, decades):
     rng = np.random.default_rng(seed)
     target = Quadratic(10 ** rng.uniform(0, decades, 12), rng.uniform(-0.5, 0.5, 12))
-    result = maximise(target, np.zeros(12), np.repeat(WIDE, 12, axis=0), target.curvature, precision=1e-3, weight=50.0)
+    limits = np.repeat(WIDE, 12, axis=0)
+    result = maximise(target, np.zeros(12), limits, target.curvature, Until(precision=1e-3), weight=50.0)
     assert len(target.asked) <= 4
     assert (np.abs(result.x - target.optimum) * np.sqrt(target.curvature)).max() <= 1e-3
 
@@ -43,7 +44,7 @@ def test_it_ends_within_the_precision_of_every_parameter(seed, weight):
     # information that is wrong by a factor of up to three
     information = target.curvature * 3 ** rng.uniform(-1, 1, 8)
     limits = np.repeat(WIDE, 8, axis=0)
-    result = maximise(target, np.zeros(8), limits, information, precision=0.05, weight=weight)
+    result = maximise(target, np.zeros(8), limits, information, Until(precision=0.05), weight)
     assert result.success
     _, gradient = target(result.x)
     assert (np.abs(gradient) / np.sqrt(information)).max() <= 0.0501
@@ -52,14 +53,14 @@ def test_it_ends_within_the_precision_of_every_parameter(seed, weight):
 
 def test_the_first_step_is_no_leap_into_the_unknown():
     target = Quadratic(np.array([1.0, 100.0]), np.array([30.0, -5.0]))
-    maximise(target, np.zeros(2), np.repeat(WIDE, 2, axis=0), target.curvature)
+    maximise(target, np.zeros(2), np.repeat(WIDE, 2, axis=0), target.curvature, Until())
     assert np.abs(target.asked[1]).max() == pytest.approx(LEAP)
 
 
 def test_limits_are_kept():
     target = Quadratic(np.array([1.0, 100.0]), np.array([30.0, -5.0]))
     limits = np.array([[-1.0, 2.0], [-10.0, 10.0]])
-    result = maximise(target, np.zeros(2), limits, target.curvature, precision=1e-6)
+    result = maximise(target, np.zeros(2), limits, target.curvature, Until(precision=1e-6))
     assert result.x == pytest.approx([2.0, -5.0], abs=1e-5)
     assert all((limits[:, 0] <= x).all() and (x <= limits[:, 1]).all() for x in target.asked)
 
@@ -141,7 +142,7 @@ def test_parameters_that_trade_with_each_other_are_found_too():
     def ridge(x):
         return -0.5 * float((x - optimum) @ H @ (x - optimum)), -H @ (x - optimum)
 
-    result = maximise(ridge, np.zeros(2), np.repeat(WIDE, 2, axis=0), np.ones(2), precision=1e-6)
+    result = maximise(ridge, np.zeros(2), np.repeat(WIDE, 2, axis=0), np.ones(2), Until(precision=1e-6))
     assert result.x == pytest.approx(optimum, abs=2e-3)
 
 

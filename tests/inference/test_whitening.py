@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from odvff.features import Fourier
 from odvff.features.whitening import SMALL, LowRank, columns_at
-from odvff.inference.collapsed.blocks import Middle
+from odvff.inference.collapsed.bound import Middle
 from odvff.kernels import Matern
 
 logs = st.floats(-4, 4)

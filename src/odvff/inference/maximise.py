@@ -12,33 +12,38 @@ that it changes no parameter by more than `LEAP`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
+
 MEMORY = 20  # pairs of steps and changes of the gradient
 LEAP = 1.0  # parameters are logarithms
 
 
+@dataclass(frozen=True)
+class Until:
+    """Where an ascent ends."""
+
+    max_iter: int = 200
+    tolerance: float = 0.0  # an iteration raises the value (in nats a row) by less than this, relative to its size
+    precision: float = 0.0  # the gradient calls for fewer standard errors than this in every parameter
+    callback: Callable[[], None] = lambda: None  # after every iteration; it may raise StopIteration
+
+
 def maximise(
     function: Callable[[Any], tuple[float, Any]],
-    start: Any,
-    limits: Any,
-    information: Any,
-    *,
+    start: Float[Array, " K"],
+    limits: Float[Array, "K 2"],
+    information: Float[Array, " K"],
+    until: Until,
     weight: float = 1.0,
-    max_iter: int = 200,
-    tolerance: float = 0.0,
-    precision: float = 0.0,
-    callback: Callable[[], None] | None = None,
 ) -> OptimizeResult:
-    """Maximise a function that returns its value in nats and its gradient; `x` of the result is where it is largest.
-
-    It ends where an iteration raises the value by less than `tolerance` times its size (in nats a row, for a `weight`
-    of all rows), or where the gradient calls for less than `precision` standard errors in every parameter. The
-    callback, after every iteration, may raise StopIteration.
-    """
+    """Maximise a function that returns its value in nats and its gradient; `x` of the result is where it is largest."""
     first = function(start)
     shortened = min(1.0, LEAP / max(float(np.abs(first[1] / information).max()), 1e-300))
     unit = np.sqrt(shortened * weight / information)
@@ -47,20 +52,11 @@ def maximise(
         value, gradient = function(start + unit * z) if z.any() else first
         return -value / weight, -unit * gradient / weight
 
-    result = minimize(
-        loss,
-        np.zeros(len(start)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=(limits - start[:, None]) / unit[:, None],
-        callback=None if callback is None else lambda _: callback(),
-        options={
-            "maxiter": max_iter,
-            "ftol": tolerance,
-            "gtol": precision * np.sqrt(shortened / weight),
-            "maxcor": MEMORY,
-        },
-    )
+    how = {"jac": True, "method": "L-BFGS-B", "callback": lambda _: until.callback()}
+    gtol = until.precision * np.sqrt(shortened / weight)
+    options = {"maxiter": until.max_iter, "ftol": until.tolerance, "gtol": gtol, "maxcor": MEMORY}
+    bounds = (limits - start[:, None]) / unit[:, None]
+    result = minimize(loss, np.zeros(len(start)), bounds=bounds, options=options, **how)
     result.jac = result.jac / unit
     result.x = np.clip(start + unit * result.x, limits[:, 0], limits[:, 1])
     return result

@@ -17,21 +17,6 @@ from odvff.kernels.reading import (
     variances,
 )
 
-__all__ = [
-    "Additive",
-    "Categorical",
-    "Kernel",
-    "Matern",
-    "Separable",
-    "categorical",
-    "columns",
-    "covariance",
-    "matern",
-    "one_column",
-    "parameter",
-    "plain",
-    "point_sum",
-    "separable",
-    "separable_columns",
-    "variances",
-]
+__all__ = ["Additive", "Categorical", "Kernel", "Matern", "Separable"]
+__all__ += ["categorical", "columns", "covariance", "matern", "one_column", "parameter", "plain", "point_sum"]
+__all__ += ["separable", "separable_columns", "variances"]

@@ -11,6 +11,7 @@ from odvff.errors import Argument, InputError, KernelError
 from odvff.kernels.point_sums import VANISHED, LevelSum, MaternSum, polynomial
 from odvff.support.arrays import Array, asarray, namespace
 from odvff.support.checks import matrix, positive
+from odvff.support.shapes import Float
 from odvff.support.words import number
 
 
@@ -23,12 +24,12 @@ class Kernel(ABC):
     learned: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def covariance(self, X: Array, Z: Array) -> Array:
-        """k(X, Z), (N, M)."""
+    def covariance(self, X: Any, Z: Any) -> Float[Array, "N M"]:
+        """k(X, Z)."""
 
     @abstractmethod
-    def variances(self, X: Array) -> Array:
-        """k(x, x) for every row, (N,)."""
+    def variances(self, X: Float[Array, "N D"]) -> Float[Array, " N"]:
+        """k(x, x) for every row."""
 
     @property
     def numbers(self) -> tuple[Any, ...]:
@@ -53,7 +54,7 @@ class Kernel(ABC):
         """The same with these lengthscales and this variance."""
         raise KernelError(f"{type(self).__name__} has no lengthscales and variance to replace.")
 
-    def point_sum(self, points: Array, weights: Array) -> Callable[[Array], Array] | None:
+    def point_sum(self, points: Float[Array, " G"], weights: Float[Array, " G"]) -> Callable[[Array], Array] | None:
         """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
         return None
 
@@ -77,7 +78,11 @@ class Kernel(ABC):
 class Scaled(Kernel):
     """σ² times a correlation: its numbers are a lengthscale for each column, where it has any, and σ²."""
 
-    def variances(self, X: Array) -> Array:
+    def __post_init__(self) -> None:
+        for name in self.learned:
+            object.__setattr__(self, name, positive(getattr(self, name), name))
+
+    def variances(self, X: Float[Array, "N D"]) -> Float[Array, " N"]:
         return self.total_variance * np.ones(len(X))
 
     @property
@@ -113,8 +118,7 @@ class Matern(Scaled):
             raise InputError(
                 Argument("smoothness"), f" must be 0.5, 1.5 or 2.5, got {self.smoothness!r}; 1.5 is a good default."
             )
-        for name in self.learned:
-            object.__setattr__(self, name, positive(getattr(self, name), name))
+        super().__post_init__()
 
     @property
     def rate(self) -> Array:
@@ -126,7 +130,7 @@ class Matern(Scaled):
         """p + 1: how many derivatives the RKHS norm takes, and the size of the Markov state."""
         return int(self.smoothness + 0.5)
 
-    def covariance(self, X: Array, Z: Array) -> Array:
+    def covariance(self, X: Any, Z: Any) -> Float[Array, "N M"]:
         X, Z = matrix(X, "X", n_columns=1), matrix(Z, "Z", n_columns=1)
         if namespace(X, Z, self.lengthscale, self.variance) is not np:
             from odvff.kernels.traced_matern import traced_covariance
@@ -136,7 +140,7 @@ class Matern(Scaled):
         r = self.rate * np.minimum(np.abs(X - Z.T), VANISHED / self.rate)
         return self.variance * np.exp(-r) * polynomial(self.order, r)
 
-    def point_sum(self, points: Array, weights: Array) -> MaternSum:
+    def point_sum(self, points: Float[Array, " G"], weights: Float[Array, " G"]) -> MaternSum:
         return MaternSum.of(self, points, weights)
 
 
@@ -148,12 +152,9 @@ class Categorical(Scaled):
 
     variance: Any = 1.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive(self.variance, "variance"))
-
-    def covariance(self, X: Array, Z: Array) -> Array:
+    def covariance(self, X: Any, Z: Any) -> Float[Array, "N M"]:
         X, Z = matrix(X, "X", n_columns=1), matrix(Z, "Z", n_columns=1)
         return self.variance * (X == Z.T)
 
-    def point_sum(self, points: Array, weights: Array) -> LevelSum:
+    def point_sum(self, points: Float[Array, " G"], weights: Float[Array, " G"]) -> LevelSum:
         return LevelSum.of(self, points, weights)

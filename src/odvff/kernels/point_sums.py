@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from odvff.support.arrays import Array
+from odvff.support.shapes import Float, Int
 
 VANISHED = 1e3
 """Distances are cut off here, in units of 1/λ: e^{−1000} is zero, and powers of larger numbers would overflow."""
@@ -39,13 +40,13 @@ class Places:
     Buckets of equal width tell at once which points are in lower ones; then those of its own are looked at in turn.
     """
 
-    points: Any  # sorted, and at the end infinity, so that there is always a next one
+    points: Float[Array, " K"]  # sorted, and at the end infinity, so that there is always a next one
     scale: float  # buckets in a unit of x
-    first: Any  # how many points are in the buckets before each
+    first: Int[Array, " buckets"]  # how many points are in the buckets before each
     looks: int  # the most points in any bucket
 
     @classmethod
-    def among(cls, points: Any) -> "Places":
+    def among(cls, points: Float[Array, " G"]) -> "Places":
         n_buckets = min(BUCKETS_A_POINT * len(points), MOST_BUCKETS)
         with np.errstate(over="ignore", divide="ignore"):
             scale = float(np.divide(n_buckets - 1, points[-1] - points[0]))
@@ -55,14 +56,14 @@ class Places:
         counts = np.bincount(places._bucket(points), minlength=n_buckets)
         return replace(places, first=np.cumsum(counts) - counts, looks=int(counts.max()))
 
-    def _bucket(self, x: Any) -> Any:
+    def _bucket(self, x: Float[Array, " N"]) -> Int[Array, " N"]:
         """Never falls as x grows, so a point in a lower bucket is below x."""
         place = np.clip(x, self.points[0], self.points[-2])
         place -= self.points[0]
         place *= self.scale
         return np.minimum(place, len(self.first) - 1.0, out=place).astype(np.intp)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Float[Array, " N"]) -> Int[Array, " N"]:
         if self.looks > MOST_LOOKS:
             return np.searchsorted(self.points[:-1], x, side="right")
         place = np.take(self.first, self._bucket(x))
@@ -76,13 +77,13 @@ class MaternSum:
     """x ↦ Σ_i a_i k(γ_i, x), from the states at the sorted points."""
 
     rate: float
-    points: Any  # sorted, (M,)
+    points: Float[Array, " G"]  # sorted
     places: Places
-    left: Any  # coefficients of Q at each point, for those to the left and itself: (M + 1, s)
-    right: Any  # for those to the right; the first row of `left` and the last of `right` are of none
+    left: Float[Array, "G+1 s"]  # coefficients of Q at each point, for those to the left and itself
+    right: Float[Array, "G+1 s"]  # for those to the right; the first row of `left` and the last of `right` are of none
 
     @classmethod
-    def of(cls, kernel: Any, points: Any, weights: Any) -> "MaternSum":
+    def of(cls, kernel: Any, points: Float[Array, " G"], weights: Float[Array, " G"]) -> "MaternSum":
         order = np.argsort(points)
         g, a, rate = points[order], kernel.variance * weights[order], float(kernel.rate)
         steps = rate * np.minimum(np.diff(g), VANISHED / rate)
@@ -91,7 +92,7 @@ class MaternSum:
         left, right = _coefficients(a, steps, kernel.order), _coefficients(a[::-1], steps[::-1], kernel.order)[::-1]
         return cls(rate, g, Places.among(g), np.concatenate([none, left]), np.concatenate([right, none]))
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Float[Array, " N"]) -> Float[Array, " N"]:
         place = self.places(x)  # so many points are to the left, or here
         total = np.zeros(len(x))
         for coefficients, nearest in ((self.left, place - 1), (self.right, place)):
@@ -110,8 +111,8 @@ class MaternSum:
         return total
 
 
-def _coefficients(a: Any, steps: Any, order: int) -> Any:
-    """Those of Q at every point, (M, s), from left to right."""
+def _coefficients(a: Float[Array, " G"], steps: Float[Array, " G-1"], order: int) -> Float[Array, "G s"]:
+    """Those of Q at every point, from left to right."""
     Q, result = np.zeros(order), np.zeros((len(a), order))
     for i, weight in enumerate(a):
         d = steps[i - 1] if i else 0.0
@@ -124,14 +125,14 @@ def _coefficients(a: Any, steps: Any, order: int) -> Any:
 class LevelSum:
     """The same for a column of codes: a sum for each of the levels of the points."""
 
-    codes: Any  # sorted, without repetition
-    values: Any
+    codes: Float[Array, " K"]  # sorted, without repetition
+    values: Float[Array, " K"]
 
     @classmethod
-    def of(cls, kernel: Any, points: Any, weights: Any) -> "LevelSum":
+    def of(cls, kernel: Any, points: Float[Array, " G"], weights: Float[Array, " G"]) -> "LevelSum":
         codes, where = np.unique(points, return_inverse=True)
         return cls(codes, kernel.variance * np.bincount(where, weights, minlength=len(codes)))
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Float[Array, " N"]) -> Float[Array, " N"]:
         place = np.minimum(np.searchsorted(self.codes, x), len(self.codes) - 1)
         return np.where(self.codes[place] == x, self.values[place], 0.0)

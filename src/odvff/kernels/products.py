@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 
 from odvff.errors import InputError, KernelError
 from odvff.kernels.plain import Kernel, Matern, Scaled
-from odvff.kernels.reading import MATERNS, is_gpjax, make_gpjax, matern, name_of, one_column
+from odvff.kernels.reading import MATERNS, is_gpjax, kernel_words, make_gpjax, matern, name_of, one_column
 from odvff.support.arrays import Array
 from odvff.support.checks import matrix
+from odvff.support.shapes import Float
 from odvff.support.words import items
 
 
@@ -28,7 +29,7 @@ class _OfColumns(Scaled):
             raise InputError(f"{name} takes a list of one-column Matérn kernels, got {factors!r}.")
         object.__setattr__(self, "factors", tuple(matern(factor) for factor in factors))
 
-    def covariance(self, X: Array, Z: Array) -> Array:
+    def covariance(self, X: Any, Z: Any) -> Float[Array, "N M"]:
         X, Z = (matrix(A, name, n_columns=len(self.factors)) for A, name in ((X, "X"), (Z, "Z")))
         return self.together(k.covariance(X[:, [i]], Z[:, [i]]) for i, k in enumerate(self.factors))
 
@@ -45,7 +46,7 @@ class _OfColumns(Scaled):
         return type(self)(tuple(Matern(k.smoothness, scale, variance) for k, scale, variance in each))
 
     def to_words(self) -> dict[str, Any]:
-        return {"factors": [{"kind": k.kind(), **k.to_words()} for k in self.factors]}
+        return {"factors": [kernel_words(k) for k in self.factors]}
 
     @classmethod
     def from_words(cls, words: dict[str, Any], inner: Callable[[Any], Kernel]) -> Self:
@@ -107,16 +108,13 @@ class Additive(_OfColumns):
 
 def separable(kernel: Any, n: int) -> list[Matern]:
     """The n one-column factors of a product kernel, by their plain numbers."""
-    if isinstance(kernel, Separable):
-        factors: tuple[Any, ...] = kernel.factors
-    elif is_gpjax(kernel, "ProductKernel"):
-        factors = kernel.kernels
-    else:
+    if not isinstance(kernel, Separable) and not is_gpjax(kernel, "ProductKernel"):
         raise KernelError(
             f"Kronecker features need a product of one-column Matérn kernels, got {name_of(kernel)}. Multiply GPJax "
             "kernels that each have `active_dims=[i]`, or use odvff.kernels.Separable. (A Matérn kernel over several "
             "columns is a function of the Euclidean distance and is not such a product.)"
         )
+    factors = kernel.factors if isinstance(kernel, Separable) else kernel.kernels
     if len(factors) != n:
         raise KernelError(
             f"Kronecker features over {n} columns need a product of {n} kernels, got {len(factors)}; give one Fourier "

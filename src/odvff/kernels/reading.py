@@ -11,6 +11,7 @@ from odvff.errors import FileError, InputError, KernelError
 from odvff.kernels.plain import Categorical, Kernel, Matern
 from odvff.support.arrays import Array, asarray, in_double_precision, is_traced
 from odvff.support.checks import matrix
+from odvff.support.shapes import Float
 from odvff.support.words import items, number, text, whole
 
 MATERNS = {0.5: "Matern12", 1.5: "Matern32", 2.5: "Matern52"}
@@ -25,8 +26,8 @@ NUMBERS = {
 }
 
 
-def covariance(kernel: Any, X: Array, Z: Array) -> Array:
-    """k(X, Z), of shape (N, M), for a plain kernel or any of GPJax's."""
+def covariance(kernel: Any, X: Any, Z: Any) -> Float[Array, "N M"]:
+    """k(X, Z) for a plain kernel or any of GPJax's."""
     if isinstance(kernel, Kernel):
         return kernel.covariance(X, Z)
     X, Z = matrix(X, "X"), matrix(Z, "Z")
@@ -38,8 +39,8 @@ def covariance(kernel: Any, X: Array, Z: Array) -> Array:
     return _evaluate(_gpjax_functions()[0], kernel, X, Z)
 
 
-def variances(kernel: Any, X: Array) -> Array:
-    """k(x, x) for every row, of shape (N,)."""
+def variances(kernel: Any, X: Any) -> Float[Array, " N"]:
+    """k(x, x) for every row."""
     X = matrix(X, "X")
     if isinstance(kernel, Kernel):
         return kernel.variances(X)
@@ -50,7 +51,7 @@ def variances(kernel: Any, X: Array) -> Array:
 
 
 def point_sum(kernel: Any, points: Array, weights: Array) -> Callable[[Array], Array] | None:
-    """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
+    """`Kernel.point_sum`; None if it is none of ours."""
     return kernel.point_sum(points, weights) if isinstance(kernel, Kernel) else None
 
 
@@ -62,8 +63,7 @@ def plain(kernel: Any) -> Any:
 
 def matern(kernel: Any) -> Matern:
     """The plain numbers of a one-column Matérn kernel, ours or GPJax's."""
-    plain = _plain(kernel)
-    if isinstance(plain, Matern):
+    if isinstance(plain := _plain(kernel), Matern):
         return plain
     raise KernelError(
         f"{name_of(kernel)} has no Fourier features: they exist for one-column Matérn kernels with smoothness 1/2, 3/2 "
@@ -74,8 +74,7 @@ def matern(kernel: Any) -> Matern:
 
 def categorical(kernel: Any) -> Categorical:
     """The variance of a categorical kernel, ours or GPJax's `White`."""
-    plain = _plain(kernel)
-    if isinstance(plain, Categorical):
+    if isinstance(plain := _plain(kernel), Categorical):
         return plain
     raise KernelError(
         f"Levels need a categorical kernel, got {name_of(kernel)}. Use odvff.kernels.Categorical or GPJax's White."
@@ -200,10 +199,8 @@ def _gpjax_functions() -> tuple[Any, Any]:
     import equinox as eqx
     import lineax
 
-    return (
-        eqx.filter_jit(lambda kernel, X, Z: kernel.cross_covariance(X, Z)),
-        eqx.filter_jit(lambda kernel, X: lineax.diagonal(kernel.diagonal(X))),
-    )
+    cross = eqx.filter_jit(lambda kernel, X, Z: kernel.cross_covariance(X, Z))
+    return cross, eqx.filter_jit(lambda kernel, X: lineax.diagonal(kernel.diagonal(X)))
 
 
 @in_double_precision

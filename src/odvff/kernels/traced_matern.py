@@ -16,11 +16,13 @@ import jax
 import jax.numpy as jnp
 
 from odvff.kernels.point_sums import VANISHED, polynomial
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def traced_covariance(order: int, rate: Any, variance: Any, x: Any, z: Any) -> Any:
-    """k(x, z) for vectors x and z, of shape (N, M)."""
+def traced_covariance(order: int, rate: Any, variance: Any, x: Array, z: Array) -> Float[Array, "N M"]:
+    """k(x, z)."""
     r = jnp.abs(_differences(rate, x, z))
     return variance * (jnp.exp(-r) * polynomial(order, r))
 
@@ -31,17 +33,14 @@ def _tangent(order: int, primals: Any, tangents: Any) -> tuple[Any, Any]:
     s = _differences(rate, x, z)
     r = jnp.abs(s)
     decay = jnp.exp(-r)
-    value, slope = decay * polynomial(order, r), decay * _slope(order, s, r)
+    # dc/ds without its factor e⁻ʳ, in a form that can be differentiated once more at s = 0
+    rate_of_change = -jnp.sign(s) if order == 1 else -s if order == 2 else -(s / 3) * (1 + r)
+    value, slope = decay * polynomial(order, r), decay * rate_of_change
     origin = jax.lax.stop_gradient(z[0])  # near all of them: no digits are lost where x is far from zero
     of_rows, of_points = rate * dx + d_rate * (x - origin), rate * dz + d_rate * (z - origin)
     return variance * value, variance * (slope * (of_rows[:, None] - of_points)) + d_variance * value
 
 
-def _differences(rate: Any, x: Any, z: Any) -> Any:
+def _differences(rate: Any, x: Float[Array, " N"], z: Float[Array, " M"]) -> Float[Array, "N M"]:
     """s, cut off where the covariance is zero."""
     return rate * jnp.clip(x[:, None] - z, -VANISHED / rate, VANISHED / rate)
-
-
-def _slope(order: int, s: Any, r: Any) -> Any:
-    """dc/ds without its factor e⁻ʳ, in a form that can be differentiated once more at s = 0."""
-    return -jnp.sign(s) if order == 1 else -s if order == 2 else -(s / 3) * (1 + r)

@@ -14,28 +14,15 @@ from odvff.likelihoods.gaussian import GaussianNoise
 from odvff.likelihoods.logit import Logit
 from odvff.likelihoods.poisson import Poisson
 from odvff.likelihoods.probit import Probit
+from odvff.likelihoods.quadrature import Row
 from odvff.likelihoods.student_t import StudentT
 from odvff.likelihoods.units import Units
-from odvff.support.arrays import Array
 from odvff.support.checks import vector
 
 LIKELIHOODS: tuple[type[Likelihood], ...] = (GaussianNoise, StudentT, Poisson, Probit, Logit)
 
-__all__ = [
-    "LIKELIHOODS",
-    "GaussianNoise",
-    "Likelihood",
-    "Logit",
-    "Poisson",
-    "Probit",
-    "StudentT",
-    "Units",
-    "as_likelihood",
-    "expected_log_density",
-    "likelihood_for",
-    "log_predictive_density",
-    "predictive_moments",
-]
+__all__ = ["LIKELIHOODS", "GaussianNoise", "Likelihood", "Logit", "Poisson", "Probit", "StudentT", "Units"]
+__all__ += ["as_likelihood", "expected_log_density", "likelihood_for", "log_predictive_density", "predictive_moments"]
 
 
 def as_likelihood(likelihood: Any) -> Likelihood:
@@ -72,19 +59,16 @@ def choices_in_words(*, labels: bool) -> str:
     return ", ".join(f'"{cls.name}"' + f" ({cls.suits})" * bool(cls.suits) for cls in chosen)
 
 
-def expected_log_density(likelihood: Any, y: Array, mean: Array, variance: Array) -> Array:
+def expected_log_density(likelihood: Any, y: Any, mean: Row, variance: Row) -> Row:
     """E log p(y_n | f_n) for every row."""
     return as_likelihood(likelihood).expected_log_density(vector(y, "y", size=mean.shape[0]), mean, variance)
 
 
-def log_predictive_density(likelihood: Any, y: Array, mean: Array, variance: Array) -> Array:
+def log_predictive_density(likelihood: Any, y: Any, mean: Row, variance: Row) -> Row:
     """log E p(y_n | f_n) for every row: how well the model foresaw it."""
     return as_likelihood(likelihood).log_predictive_density(vector(y, "y", size=mean.shape[0]), mean, variance)
 
 
-def predictive_moments(likelihood: Any, mean: Array, variance: Array) -> tuple[Array, Array]:
-    """Mean and variance of y, for every row; for 0 and 1 the mean is the probability of 1.
-
-    Infinite where the likelihood has none, as Student's t with two degrees of freedom or fewer.
-    """
+def predictive_moments(likelihood: Any, mean: Row, variance: Row) -> tuple[Row, Row]:
+    """Mean and variance of y, row by row, infinite where it has none; for 0 and 1 the mean is the probability of 1."""
     return as_likelihood(likelihood).moments(mean, variance)

@@ -14,13 +14,16 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import minimize
 
 from odvff.errors import Argument, InputError, NumericalError
 from odvff.likelihoods import quadrature
-from odvff.likelihoods.adjustable import Adjustable
+from odvff.likelihoods.quadrature import Nodes, Row
 from odvff.likelihoods.units import TargetMoments, Units
+from odvff.policy import Policy
 from odvff.support.arrays import Array, in_double_precision, namespace
 from odvff.support.checks import positive
+from odvff.support.shapes import Bool, Float
 from odvff.support.words import number
 
 OUTLIER = 6.0
@@ -28,6 +31,11 @@ GRID = np.linspace(-15.0, 15.0, 121)[:, None]  # of f, for a first look
 ABOUT = 4.0  # variance of f about its level, for the same
 BISECTIONS = 80
 QUANTILE_SLACK = 1e-3  # of distribution functions so far out that values cannot be told apart
+BLOCK_ROWS = 4096  # that sites see at a time
+NEARLY = 1e-6  # the variance of what is as good as known
+FURTHEST = 8.0  # of logarithms of parameters, in one go
+
+Sample = tuple[Any, ...]  # y, weights, means and variances
 
 
 class Likelihood(ABC):
@@ -43,6 +51,7 @@ class Likelihood(ABC):
     n_processes: int = 1  # two, if the noise follows from a second one
     least_noise: float = 0.0  # the smallest variance of f that a single y leaves, on the scale of pseudo-targets
     wants: str = ""  # what y must be, in words for an error
+    unexplained: str = ""  # a sentence on what effects do not explain, for the report
     suits: str = ""  # what it is good for, in a word or two for a list of choices
 
     def __post_init__(self) -> None:
@@ -53,14 +62,14 @@ class Likelihood(ABC):
     def given(self, f: Array) -> Any:
         """p(y|f), with `mean`, `var`, `cdf`, `ppf`, `rvs` and `logpdf` or `logpmf` as SciPy's frozen distributions."""
 
-    def log_density(self, y: Array, f: Array) -> Array:
+    def log_density(self, y: Row, f: Float[Array, "*K N"]) -> Float[Array, "*K N"]:
         """log p(y|f)."""
         given = self.given(f)
         return given.logpmf(y) if self.discrete else given.logpdf(y)
 
     # y
 
-    def takes(self, y: Any) -> Any:
+    def takes(self, y: Any) -> Bool[Array, " N"]:
         """Which of these targets are allowed."""
         return np.full(len(y), True)
 
@@ -79,7 +88,7 @@ class Likelihood(ABC):
         """The shift and scale that standardise y: from the moments of all rows, or a sample of targets with weights."""
         return moments.units() if self.same_scale else Units()
 
-    def pseudo_target(self, y: Any) -> Any:
+    def pseudo_target(self, y: Row) -> Row:
         """Rough values of f, for a preliminary Gaussian fit."""
         if self.for_labels:
             return 2.0 * y - 1.0
@@ -94,58 +103,58 @@ class Likelihood(ABC):
 
     # what inference and predictions ask, under f ~ N(mean, variance)
 
-    def expected_log_density(self, y: Array, mean: Array, variance: Array) -> Array:
+    def expected_log_density(self, y: Row, mean: Row, variance: Row) -> Row:
         """E log p(y|f)."""
         return quadrature.WEIGHTS @ self.log_density(y, quadrature.nodes(mean, variance))
 
-    def derivatives(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+    def derivatives(self, y: Row, mean: Row, variance: Row) -> tuple[Row, Row, Row]:
         """E log p(y|f), and its derivatives in the mean and the variance of f."""
         return quadrature.derivatives(lambda f: self.log_density(y, f), mean, variance)
 
-    def log_predictive_density(self, y: Array, mean: Array, variance: Array) -> Array:
+    def log_predictive_density(self, y: Row, mean: Row, variance: Row) -> Row:
         """log E p(y|f)."""
         return quadrature.log_average(lambda f: self.log_density(y, f), mean, variance)
 
-    def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+    def moments(self, mean: Row, variance: Row) -> tuple[Row, Row]:
         """Mean and variance of y; infinite where it has none."""
         given = self.given(quadrature.nodes(mean, variance))
         return quadrature.moments(given.mean(), given.var())
 
-    def cdf(self, y: Array, mean: Array, variance: Array) -> Array:
+    def cdf(self, y: Row, mean: Row, variance: Row) -> Row:
         """P(Y ≤ y)."""
         return quadrature.WEIGHTS @ self.cdf_given(y, quadrature.nodes(mean, variance))
 
-    def quantiles(self, q: Array, mean: Array, variance: Array) -> Array:
-        """Quantiles of y for every row and every q, (N, len(q)), by bisection."""
+    def quantiles(self, q: Any, mean: Row, variance: Row) -> Float[Array, "N Q"]:
+        """Quantiles of y for every row and every q, by bisection."""
         if self.for_labels:
             raise InputError("classes have no quantiles; use predict_proba.")
         return np.stack([self._quantile(float(p), mean, variance) for p in q], axis=1)
 
-    def draw(self, f: Array, rng: np.random.Generator) -> Array:
+    def draw(self, f: Float[Array, "*many"], rng: np.random.Generator) -> Float[Array, "*many"]:
         """y for sampled f of any shape."""
         return np.asarray(self.given(f).rvs(size=f.shape, random_state=rng), dtype=np.float64)
 
-    def variance_of(self, mean: Array, variance: Array) -> Array:
+    def variance_of(self, mean: Row, variance: Row) -> Row:
         """Noise variance of each row, if a second process models it."""
         raise InputError(
             f"{self.name} does not say how its noise follows from a second process; give it `variance_of`, or leave "
             "out `noise_terms`."
         )
 
-    def crps(self, y: Array, mean: Array, variance: Array) -> Array | None:
+    def crps(self, y: Row, mean: Row, variance: Row) -> Row | None:
         """The continuous ranked probability score of every row, where it is a closed form."""
         return None
 
-    def cdf_given(self, y: Array, f: Array) -> Array:
+    def cdf_given(self, y: Row, f: Nodes) -> Nodes:
         """P(Y ≤ y | f)."""
         return self.given(f).cdf(y)
 
-    def around(self, q: float, f: Array) -> tuple[Array, Array]:
+    def around(self, q: float, f: Nodes) -> tuple[Row, Row]:
         """Below and at or above the q-th quantile, for every column of f: they bracket that of the mixture."""
         at = self.given(f).ppf(q)
         return at.min(axis=0) - self.discrete, at.max(axis=0)
 
-    def _quantile(self, q: float, mean: Array, variance: Array) -> Array:
+    def _quantile(self, q: float, mean: Row, variance: Row) -> Row:
         f = quadrature.nodes(mean, variance)
         low, high = self.around(q, f)
         for _ in range(BISECTIONS):
@@ -172,7 +181,7 @@ class Likelihood(ABC):
         """The inverse of `parameters`, with every value checked."""
         return cls(**{key: number(words[key]) for key in cls._fields()})
 
-    def adjustable(self) -> Adjustable:
+    def adjustable(self) -> "Adjustable":
         """As sites train it: its parameters a flat vector."""
         return Adjustable(self)
 
@@ -211,7 +220,7 @@ class Likelihood(ABC):
 
     def noise_in_words(self, scale: float, shown: Callable[[float], str]) -> str:
         """A sentence on what effects do not explain, for the report."""
-        return f"What it cannot explain is taken as {self.name} noise."
+        return self.unexplained or f"What it cannot explain is taken as {self.name} noise."
 
     def effects_in_words(self, target: str) -> tuple[str, str]:
         """What effects are on, for axes, and a sentence on what they add to."""
@@ -228,3 +237,59 @@ class _FromLogs:
 
     def __call__(self, logs: dict[str, Array]) -> Likelihood:
         return self.cls(**{key: namespace(log).exp(log) for key, log in logs.items()})
+
+
+class Adjustable:
+    """What sites ask of a likelihood whose parameters move, by a flat vector of their logarithms; on NumPy."""
+
+    def __init__(self, likelihood: Any):
+        self._likelihood = likelihood
+        self.start = np.log(np.array(list(likelihood.parameters().values()), dtype=np.float64))
+
+    def at(self, flat: Any) -> Any:
+        """The likelihood with these parameters."""
+        values = np.exp(flat).tolist()
+        return type(self._likelihood)(**dict(zip(self._likelihood.parameters(), values, strict=True)))
+
+    def expectations(self, flat: Any, y: Row, w: Row, means: Nodes, variances: Nodes) -> tuple[float, Nodes, Nodes]:
+        """Σ w E log p, and its derivatives with respect to all means and variances, of K processes."""
+        value, *slopes = self._derivatives(flat, y, *by_process(means, variances))
+        return float(w @ value), w * np.stack(slopes[::2]), w * np.stack(slopes[1::2])
+
+    def _derivatives(self, flat: Any, *rows: Any) -> Any:
+        return self.at(flat).derivatives(*rows)
+
+    def improve(self, flat: Any, sample: Sample, policy: Policy) -> Any:
+        """Parameters of the likelihood for the marginals of the sample."""
+        if len(flat) == 0:
+            return flat
+        loss, has_gradient = self._loss(sample, policy)
+        reach = [(p - FURTHEST, p + FURTHEST) for p in flat]
+        return minimize(loss, flat, jac=has_gradient, method="L-BFGS-B", bounds=reach, options={"maxiter": 10}).x
+
+    def _loss(self, sample: Sample, policy: Policy) -> tuple[Callable[[Any], Any], bool]:
+        """−E log p on average, as a function of parameters, and whether it comes with its gradient."""
+        some = slice(None, None, -(-len(sample[0]) // policy.likelihood_rows))
+        y, w, means, variances = (part[..., some] for part in sample)
+        return lambda p: -float(w @ self.at(p).expected_log_density(y, means[0], variances[0]) / w.sum()), False
+
+    def first_guess(self, flat: Any, sample: Sample) -> Callable[[Any, Any], tuple[Any, Any]]:
+        """Mean and variance of f at rows with targets y, given the variance of its prior: where the first sites are."""
+        # from a constant level, a step as long as counts call for would overshoot by far
+        if self._likelihood.tells_level:
+            return lambda y, variance: (self._likelihood.pseudo_target(y), np.full(len(y), NEARLY))
+        level = 0.0 if self._likelihood.same_scale else self._level(flat, sample)
+        return lambda y, variance: (np.full(len(y), level), variance)
+
+    def _level(self, flat: Any, sample: Sample) -> float:
+        """The constant, of a few dozen, that suits the rows best."""
+        y, w = (part[:BLOCK_ROWS] for part in sample[:2])
+        nearly = np.full((1, len(y)), NEARLY)
+        candidates = np.append(np.linspace(-10, 10, 41), np.log(np.maximum(y.mean(), 1e-3)))
+        values = [self.expectations(flat, y, w, np.full((1, len(y)), c), nearly)[0] for c in candidates]
+        return float(candidates[np.nanargmax(values)]) if np.isfinite(values).any() else 0.0
+
+
+def by_process(means: Any, variances: Any) -> list[Any]:
+    """The mean and the variance of each process in turn."""
+    return [rows for pair in zip(means, variances, strict=True) for rows in pair]

@@ -11,8 +11,8 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.kernels import parameter
-from odvff.likelihoods.adjustable import Adjustable
-from odvff.likelihoods.base import Likelihood
+from odvff.likelihoods.base import Adjustable, Likelihood
+from odvff.likelihoods.quadrature import Row
 from odvff.support.arrays import Array, in_double_precision, is_traced
 from odvff.support.modules import MakeModule, take_module_apart
 
@@ -38,16 +38,16 @@ class ByGPJax(Likelihood):
         """The inverse of `in_gpjax`."""
         return cls(**{key: parameter(getattr(module, key)) for key in cls._fields()})
 
-    def expected_log_density(self, y: Array, mean: Array, variance: Array) -> Array:
+    def expected_log_density(self, y: Row, mean: Row, variance: Row) -> Row:
         return self._compiled("expected_log_density", y, mean, variance)
 
-    def derivatives(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+    def derivatives(self, y: Row, mean: Row, variance: Row) -> tuple[Row, Row, Row]:
         return self._compiled("derivatives", y, mean, variance)  # type: ignore[no-any-return]
 
-    def log_predictive_density(self, y: Array, mean: Array, variance: Array) -> Array:
+    def log_predictive_density(self, y: Row, mean: Row, variance: Row) -> Row:
         return self._compiled("log_predictive_density", y, mean, variance)
 
-    def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+    def moments(self, mean: Row, variance: Row) -> tuple[Row, Row]:
         return self._compiled("moments", mean, variance)  # type: ignore[no-any-return]
 
     def _compiled(self, function: str, *rows: Array) -> Any:
@@ -126,7 +126,7 @@ class FromGPJax(ByGPJax):
             )
         return same.given(f)
 
-    def pseudo_target(self, y: Any) -> Any:
+    def pseudo_target(self, y: Row) -> Row:
         same = self.ours()
         return super().pseudo_target(y) if same is None else same.pseudo_target(y)
 
@@ -140,7 +140,7 @@ class FromGPJax(ByGPJax):
         return self.name
 
     @in_double_precision
-    def variance_of(self, mean: Array, variance: Array) -> Array:
+    def variance_of(self, mean: Row, variance: Row) -> Row:
         """E σ²(g) of a noise process g ~ N(mean, variance)."""
         import jax.numpy as jnp
 

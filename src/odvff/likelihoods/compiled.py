@@ -12,7 +12,8 @@ import numpyro.distributions as npd
 from jax.flatten_util import ravel_pytree
 
 from odvff.likelihoods import quadrature
-from odvff.likelihoods.adjustable import BLOCK_ROWS, Adjustable, Sample, by_process
+from odvff.likelihoods.base import BLOCK_ROWS, Adjustable, Sample, by_process
+from odvff.likelihoods.quadrature import Row
 from odvff.policy import Policy
 from odvff.support.arrays import Array, in_double_precision, is_traced
 from odvff.support.modules import take_module_apart
@@ -21,13 +22,13 @@ PREDICTED = 1024  # rows in a block; those of a pass over all rows come in large
 
 
 @eqx.filter_jit  # type: ignore[untyped-decorator]
-def expected_log_density(module: Any, y: Array, *moments: Array) -> Array:
+def expected_log_density(module: Any, y: Row, *moments: Row) -> Row:
     """Given the mean and the variance of each process."""
     return module.expected_log_likelihood(*(row[:, None] for row in (y, *moments)))
 
 
 @eqx.filter_jit  # type: ignore[untyped-decorator]
-def derivatives(module: Any, y: Array, *moments: Array) -> tuple[Array, ...]:
+def derivatives(module: Any, y: Row, *moments: Row) -> tuple[Row, ...]:
     slopes = jax.grad(lambda moments: expected_log_density(module, y, *moments).sum())(moments)
     return expected_log_density(module, y, *moments), *slopes
 
@@ -40,12 +41,12 @@ def average_log_density(module: Any, y: Array, weights: Array, means: Array, var
 
 
 @eqx.filter_jit  # type: ignore[untyped-decorator]
-def log_predictive_density(module: Any, y: Array, mean: Array, variance: Array) -> Array:
+def log_predictive_density(module: Any, y: Row, mean: Row, variance: Row) -> Row:
     return quadrature.log_average(lambda f: module.link_function(f).log_prob(y), mean, variance)
 
 
 @eqx.filter_jit  # type: ignore[untyped-decorator]
-def moments(module: Any, mean: Array, variance: Array) -> tuple[Array, Array]:
+def moments(module: Any, mean: Row, variance: Row) -> tuple[Row, Row]:
     given = module.link_function(quadrature.nodes(mean, variance))
     return quadrature.moments(given.mean, given.variance)
 
@@ -60,8 +61,7 @@ def evaluate(function: Any, module: Any, *rows: Array) -> Any:
     for start in range(0, max(n, 1), size):
         block = [np.asarray(row[start : start + size], dtype=np.float64) for row in rows]
         filled = [np.concatenate([b, np.full(size - len(b), b[-1] if len(b) else 0.5)]) for b in block]
-        values = function(module, *(jnp.asarray(row) for row in filled))
-        parts.append(jax.tree.map(np.asarray, values))
+        parts.append(jax.tree.map(np.asarray, function(module, *(jnp.asarray(row) for row in filled))))
     return jax.tree.map(lambda *v: np.concatenate(v)[:n], *parts)
 
 

@@ -8,8 +8,10 @@ import numpy as np
 from scipy import special
 
 from odvff.likelihoods.base import Likelihood
+from odvff.likelihoods.quadrature import Row
 from odvff.support.arrays import Array, namespace
 from odvff.support.checks import positive
+from odvff.support.shapes import Float
 
 
 @dataclass(frozen=True)
@@ -29,40 +31,41 @@ class GaussianNoise(Likelihood):
 
         return stats.norm(f, np.sqrt(self.variance))
 
-    def log_density(self, y: Array, f: Array) -> Array:
-        return self.log_predictive_density(y, f, 0.0)
+    def log_density(self, y: Row, f: Float[Array, "*K N"]) -> Float[Array, "*K N"]:
+        xp = namespace(self.variance, f, y)
+        return -0.5 * (xp.log(2 * np.pi * self.variance) + (y - f) ** 2 / self.variance)
 
-    def pseudo_target(self, y: Any) -> Any:
+    def pseudo_target(self, y: Row) -> Row:
         return y
 
-    def expected_log_density(self, y: Array, mean: Array, variance: Array) -> Array:
-        """E_{f ~ N(mean, variance)} log N(y | f, σ²) = −½[log 2πσ² + ((y − mean)² + variance)/σ²]."""
+    def expected_log_density(self, y: Row, mean: Row, variance: Row) -> Row:
+        """−½[log 2πσ² + ((y − mean)² + variance)/σ²]."""
         xp = namespace(self.variance, mean, variance, y)
         return -0.5 * (xp.log(2 * np.pi * self.variance) + ((y - mean) ** 2 + variance) / self.variance)
 
-    def derivatives(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+    def derivatives(self, y: Row, mean: Row, variance: Row) -> tuple[Row, Row, Row]:
         """The same, with (y − mean)/σ² and −½/σ²."""
         value = self.expected_log_density(y, mean, variance)
         return value, (y - mean) / self.variance, np.full(len(y), -0.5 / self.variance)
 
-    def log_predictive_density(self, y: Array, mean: Array, variance: Array) -> Array:
+    def log_predictive_density(self, y: Row, mean: Row, variance: Row) -> Row:
         """log N(y | mean, variance + σ²)."""
         xp, total = namespace(self.variance, mean, variance, y), variance + self.variance
         return -0.5 * (xp.log(2 * np.pi * total) + (y - mean) ** 2 / total)
 
-    def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+    def moments(self, mean: Row, variance: Row) -> tuple[Row, Row]:
         return mean, variance + self.variance
 
-    def cdf(self, y: Array, mean: Array, variance: Array) -> Array:
+    def cdf(self, y: Row, mean: Row, variance: Row) -> Row:
         return special.ndtr((y - mean) / np.sqrt(variance + self.variance))
 
-    def quantiles(self, q: Array, mean: Array, variance: Array) -> Array:
+    def quantiles(self, q: Any, mean: Row, variance: Row) -> Float[Array, "N Q"]:
         return mean[:, None] + np.sqrt(variance + self.variance)[:, None] * special.ndtri(q)
 
-    def draw(self, f: Array, rng: np.random.Generator) -> Array:
+    def draw(self, f: Float[Array, "*many"], rng: np.random.Generator) -> Float[Array, "*many"]:
         return f + np.sqrt(self.variance) * rng.standard_normal(f.shape)
 
-    def crps(self, y: Array, mean: Array, variance: Array) -> Array:
+    def crps(self, y: Row, mean: Row, variance: Row) -> Row:
         return gaussian_crps(y, mean, np.sqrt(variance + self.variance))
 
     @property
@@ -77,7 +80,7 @@ class GaussianNoise(Likelihood):
         return f"What it cannot explain is taken as noise with a standard deviation of {std}."
 
 
-def gaussian_crps(y: Array, mean: Array, std: Array) -> Array:
+def gaussian_crps(y: Row, mean: Row, std: Row) -> Row:
     """∫ (F(z) − [z ≥ y])² dz = σ[w(2Φ(w) − 1) + 2φ(w) − 1/√π] with w = (y − μ)/σ, row by row."""
     w = (y - mean) / std
     density = np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi)

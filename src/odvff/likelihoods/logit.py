@@ -7,7 +7,9 @@ import numpy as np
 from scipy import special
 
 from odvff.likelihoods.labels import Labels
+from odvff.likelihoods.quadrature import Row
 from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class Logit(Labels):
 
         return GPJaxLogit
 
-    def link(self, f: Array) -> Array:
+    def link(self, f: Float[Array, "*many"]) -> Float[Array, "*many"]:
         return special.expit(f)
 
-    def log_density(self, y: Array, f: Array) -> Array:
+    def log_density(self, y: Row, f: Float[Array, "*K N"]) -> Float[Array, "*K N"]:
         return -np.logaddexp(0.0, (1 - 2 * y) * f)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from scipy import special
 
 from odvff.likelihoods.labels import Labels
+from odvff.likelihoods.quadrature import Row
 from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 
 @dataclass(frozen=True)
@@ -15,8 +17,8 @@ class Probit(Labels):
     name = "probit"
     theirs = "Bernoulli"
 
-    def link(self, f: Array) -> Array:
+    def link(self, f: Float[Array, "*many"]) -> Float[Array, "*many"]:
         return special.ndtr(f)
 
-    def log_density(self, y: Array, f: Array) -> Array:
+    def log_density(self, y: Row, f: Float[Array, "*K N"]) -> Float[Array, "*K N"]:
         return special.log_ndtr((2 * y - 1) * f)

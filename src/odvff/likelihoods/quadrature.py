@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from odvff.support.arrays import Array, namespace
+from odvff.support.shapes import Float
+
+Row = Float[Array, " N"]  # a number for each row
+Nodes = Float[Array, "K N"]  # and for each of its nodes
 
 NODES = 40
 REACH, STEPS, WINDOW, LEVELS = 8.0, 128, 8, 4
@@ -20,12 +24,12 @@ _ROOTS, _WEIGHTS = np.polynomial.hermite.hermgauss(NODES)
 WEIGHTS = _WEIGHTS / np.sqrt(np.pi)
 
 
-def nodes(mean: Array, variance: Array) -> Array:
-    """Nodes of f, (NODES, N), whose weights are `WEIGHTS`."""
+def nodes(mean: Row, variance: Row) -> Nodes:
+    """Nodes of f, whose weights are `WEIGHTS`."""
     return mean + namespace(mean, variance).sqrt(2 * variance) * _ROOTS[:, None]
 
 
-def derivatives(g: Callable[[Array], Array], mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+def derivatives(g: Callable[[Array], Array], mean: Row, variance: Row) -> tuple[Row, Row, Row]:
     """E g(f), and its derivatives E[g u]/√v in the mean and ½E[g (u² − 1)]/v in the variance, with u = (f − m)/√v."""
     value = WEIGHTS @ g(nodes(mean, variance))
     v, u = np.maximum(variance, LEAST_VARIANCE), np.sqrt(2) * _ROOTS[:, None]
@@ -33,18 +37,18 @@ def derivatives(g: Callable[[Array], Array], mean: Array, variance: Array) -> tu
     return value, WEIGHTS @ (away * u) / np.sqrt(v), 0.5 * (WEIGHTS @ (away * (u**2 - 1))) / v
 
 
-def moments(first: Array, second: Array) -> tuple[Array, Array]:
+def moments(first: Nodes, second: Nodes) -> tuple[Row, Row]:
     """Mean and variance of y from those at every node: Var y = E Var(y|f) + Var E(y|f)."""
     w = WEIGHTS[:, None]
     mean = (w * first).sum(axis=0)
     return mean, (w * (second + (first - mean) ** 2)).sum(axis=0)
 
 
-def log_average(g: Callable[[Array], Array], mean: Array, variance: Array) -> Array:
+def log_average(g: Callable[[Array], Array], mean: Row, variance: Row) -> Row:
     """log E exp g(f)."""
     xp = namespace(mean, variance)
 
-    def log_integrand(u: Array) -> Array:
+    def log_integrand(u: Nodes) -> Nodes:
         return g(mean + xp.sqrt(variance) * u) - 0.5 * u**2 - 0.5 * np.log(2 * np.pi)
 
     j = np.arange(STEPS + 1)[:, None]
@@ -68,7 +72,7 @@ def log_average(g: Callable[[Array], Array], mean: Array, variance: Array) -> Ar
     return _log_sum(xp.stack(parts), None)
 
 
-def _log_sum(values: Array, weights: Any) -> Array:
+def _log_sum(values: Nodes, weights: Any) -> Row:
     """log Σ w e^v along the first axis."""
     if namespace(values) is np:
         from scipy.special import logsumexp

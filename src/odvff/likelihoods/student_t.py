@@ -8,8 +8,10 @@ import numpy as np
 from scipy import special
 
 from odvff.likelihoods.by_gpjax import ByGPJax
+from odvff.likelihoods.quadrature import Nodes, Row
 from odvff.likelihoods.units import TargetMoments, Units, robust_units
 from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,14 @@ class StudentT(ByGPJax):
         """By median and quartiles: outliers dominate the mean and the standard deviation."""
         return robust_units(*sample())
 
-    def cdf_given(self, y: Array, f: Array) -> Array:
+    def cdf_given(self, y: Row, f: Nodes) -> Nodes:
         return special.stdtr(self.degrees_of_freedom, (y - f) / self.scale)
 
-    def around(self, q: float, f: Array) -> tuple[Array, Array]:
+    def around(self, q: float, f: Nodes) -> tuple[Row, Row]:
         at = self.scale * special.stdtrit(self.degrees_of_freedom, q)
         return f.min(axis=0) + at, f.max(axis=0) + at
 
-    def draw(self, f: Array, rng: np.random.Generator) -> Array:
+    def draw(self, f: Float[Array, "*many"], rng: np.random.Generator) -> Float[Array, "*many"]:
         return f + self.scale * rng.standard_t(self.degrees_of_freedom, f.shape)
 
     def in_words(self, scale: float) -> str:

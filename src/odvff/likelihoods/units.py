@@ -31,35 +31,34 @@ class TargetMoments:
     """
 
     def __init__(self, check: Callable[[Any, int], None] = lambda y, first_row: None):
-        self._check, self._n_rows = check, 0
-        self._weight, self._mean, self._spread = 0.0, 0.0, 0.0
+        self._check, self.n_rows = check, 0
+        self.weight, self.mean, self.spread = 0.0, 0.0, 0.0
 
     def add(self, y: Any, weights: Any | None) -> None:
         """The targets of one more chunk."""
-        self._check(y, self._n_rows)
+        self._check(y, self.n_rows)
         if len(y) == 0:
             return
         if np.abs(y).max() > LARGEST:
             i = int(np.argmax(np.abs(y)))
             raise InputError(
-                f"y has {y[i]:g} in row {self._n_rows + i}, whose differences leave float64; divide y by a power of "
-                "ten."
+                f"y has {y[i]:g} in row {self.n_rows + i}, whose differences leave float64; divide y by a power of ten."
             )
         size = _power(y)
         mean = size * float(np.average(y / size, weights=weights))
         size = _power(y - mean)
         spread = size * float(np.sqrt(np.average(((y - mean) / size) ** 2, weights=weights)))
         weight = float(len(y) if weights is None else weights.sum())
-        total, away = self._weight + weight, mean - self._mean
-        old, new = self._weight / total, weight / total
+        total, away = self.weight + weight, mean - self.mean
+        old, new = self.weight / total, weight / total
         # variances about two means, as one about the mean of both
-        self._spread = hypot(sqrt(old) * self._spread, sqrt(new) * spread, sqrt(old * new) * away)
-        self._mean += away * new
-        self._weight, self._n_rows = total, self._n_rows + len(y)
+        self.spread = hypot(sqrt(old) * self.spread, sqrt(new) * spread, sqrt(old * new) * away)
+        self.mean += away * new
+        self.weight, self.n_rows = total, self.n_rows + len(y)
 
     def units(self) -> Units:
         """By mean and standard deviation; the latter is 1 for a constant target."""
-        return _units(self._mean, self._spread)
+        return _units(self.mean, self.spread)
 
 
 def moments_of(y: Any, weights: Any | None) -> TargetMoments:

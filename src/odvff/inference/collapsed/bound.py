@@ -14,7 +14,7 @@ Rows outside the box enter with their features at the current hyper-parameters, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,84 @@ from scipy.linalg import lapack
 
 from odvff.errors import FactorizationError
 from odvff.features.base import WhitenedGroup
-from odvff.inference.collapsed.blocks import Blocks, Middle
 from odvff.linalg import BlockFactor
 from odvff.statistics import Statistics
-from odvff.support.arrays import solve_triangular
+from odvff.support.arrays import Array, solve_triangular
+from odvff.support.shapes import Float
 from odvff.terms import Sum
+
+
+class Blocks:
+    """The terms, in the basis of statistics, as the optimiser sees them: a vector of hyper-parameters, and C⁻¹ of each.
+
+    They are logarithms, those of each term in turn: its lengthscales in units of the box, then its variance. K is
+    inverse to σ², so only lengthscales need work, which features do for all that are alike at once (`whitened`).
+    """
+
+    def __init__(self, terms: Sum):
+        self.terms = terms.canonical
+        self._pairs: list[tuple[Any, Any]] = [(term.features, term.kernel) for term in self.terms]
+        self.start = [features.parameters(kernel) for features, kernel in self._pairs]
+        ends = np.cumsum([len(own) for own in self.start])
+        self.places = [slice(end - len(own), end) for own, end in zip(self.start, ends, strict=True)]
+        self.variances = ends - 1  # where the log variance of each term is
+        self.slices = self.terms.slices
+        # of a log variance: 1
+        self._rates = np.concatenate([[*features.log_rates(kernel), 1.0] for features, kernel in self._pairs])
+
+    def at(self, parameters: Float[Array, " K"]) -> Sum:
+        """The model with these hyper-parameters."""
+        parts = zip(self.terms, self._pairs, self.places, strict=True)
+        return Sum(tuple(replace(t, kernel=f.kernel_at(kernel, parameters[own])) for t, (f, kernel), own in parts))
+
+    def whitened(self, parameters: Any) -> tuple[list[Any], list[WhitenedGroup]]:
+        """C⁻¹ of every term at these logarithms of hyper-parameters, and what `traces` takes."""
+        groups: list[WhitenedGroup] = []
+        found: dict[int, Any] = {}
+        for members in self.terms.alike:
+            like, kernels = zip(*(self._pairs[i] for i in members), strict=True)
+            own = np.stack([parameters[self.places[i]] for i in members])
+            groups.append(like[0].whitened(like, kernels, own))
+            found |= zip(members, groups[-1].inverses, strict=True)
+        return [found[i] for i in range(len(found))], groups
+
+    def information(self, effective: Float[Array, " T"]) -> Float[Array, " K"]:
+        """½(∂ log S)² for every parameter, times the features that the data speak of, or one if they hardly do."""
+        features = np.maximum(effective, 1.0)
+        return 0.5 * (self._rates**2) ** 2 * np.repeat(features, [len(own) for own in self.start])
+
+    def traces(self, groups: Sequence[WhitenedGroup], Ms: Sequence["Middle"]) -> Any:
+        """tr(C⁻¹ (∂K/∂parameter) C⁻ᵀ M) for every parameter, M the diagonal blocks."""
+        gradient = np.empty(len(self._rates))
+        gradient[self.variances] = [-M.diagonal().sum() for M in Ms]
+        for members, group in zip(self.terms.alike, groups, strict=True):
+            for i, own in zip(members, group.traces([Ms[i] for i in members]), strict=True):
+                gradient[self.places[i].start : self.variances[i]] = own
+        return gradient
+
+
+@dataclass(frozen=True)
+class Middle:
+    """A diagonal block of M = B̃⁻¹ − I + ṽṽᵀ + Ã/σ², B̃⁻¹ = L⁻ᵀL⁻¹: it is multiplied with a few vectors, not made."""
+
+    inverse_root: Float[Array, "K own"]  # the columns of L⁻¹ that belong to the block, from its first row on
+    inverse_diagonal: Float[Array, " own"]  # of B̃⁻¹
+    v: Float[Array, " own"]
+    A: Float[Array, "own own"]
+    noise: float
+
+    def __matmul__(self, X: Float[Array, "own k"]) -> Float[Array, "own k"]:
+        product = self.inverse_root.T @ (self.inverse_root @ X)
+        product += np.outer(self.v, self.v @ X) + (self.A @ X) / self.noise - X
+        return product
+
+    def diagonal(self) -> Float[Array, " own"]:
+        return self.inverse_diagonal - 1 + self.v**2 + self.A.diagonal() / self.noise
+
+    def dense(self) -> Float[Array, "own own"]:
+        M = self.inverse_root.T @ self.inverse_root + np.outer(self.v, self.v) + self.A / self.noise
+        M.flat[:: len(M) + 1] -= 1
+        return M
 
 
 @dataclass(frozen=True)
@@ -34,47 +107,37 @@ class Evaluation:
     """The bound at some parameters, and what the posterior needs."""
 
     value: float
-    gradient: Any
-    mean: Any  # ṽ
-    inverse_root: Any  # L⁻¹ with L Lᵀ = B̃: the root of S is its transpose
-    residuals: Any  # Σ w k_t(x,x) − tr Ã_tt for each term: the variance its features leave out
-    effective: Any  # tr(I − B̃⁻¹)_tt for each term: how many of its features the data speak of
+    gradient: Float[Array, " K"]
+    mean: Float[Array, " B"]  # ṽ
+    inverse_root: Float[Array, "B B"]  # L⁻¹ with L Lᵀ = B̃: the root of S is its transpose
+    residuals: Float[Array, " T"]  # Σ w k_t(x,x) − tr Ã_tt for each term: the variance its features leave out
+    effective: Float[Array, " T"]  # tr(I − B̃⁻¹)_tt for each term: how many of its features the data speak of
 
 
 @dataclass(frozen=True)
 class _Sums:
     """What the bound is made of, whatever the noise: Ã (its lower block triangle), b̃, and what features leave out."""
 
-    A: Any
-    b: Any
-    residuals: Any
+    A: Float[Array, "B B"]
+    b: Float[Array, " B"]
+    residuals: Float[Array, " T"]
     groups: list[WhitenedGroup]
     outside: tuple[Sum, BlockFactor, Any] | None  # terms, factor and ψ, if there are rows outside the box
 
 
 class CollapsedBound:
-    """The bound as a function of log hyper-parameters: those of each block in turn, then the log noise variance.
-
-    `count` is the N of N log 2πσ², the sum of weights by default; sites, which are not normalised, count 0.
-    """
+    """The bound as a function of log hyper-parameters: those of each block in turn, then the log noise variance."""
 
     def __init__(self, terms: Sum, statistics: Statistics, output: int = 0, *, count: float | None = None):
         self.blocks = Blocks(terms)
         self.statistics, self.weight = statistics, statistics.weight
         self.projections = statistics.projections(output)
         self.squares = statistics.sum_of_squares(output)
-        self.count = self.weight if count is None else count
+        self.count = self.weight if count is None else count  # N of N log 2πσ²; sites, not being normalised, count 0
         self.y_outside = statistics.outside.Y[:, output]
 
-    def terms_at(self, parameters: Any) -> Sum:
-        """The model with these hyper-parameters."""
-        return self.blocks.at(parameters[:-1])
-
     def values(self, kernels: Any, noises: list[float]) -> list[float]:
-        """The bound alone, at the hyper-parameters of kernels with several variances of noise.
-
-        Statistics are whitened once for all of them, and there is no gradient.
-        """
+        """The bound alone, with several variances of noise: statistics are whitened once for all of them."""
         sums, values = self._sums(kernels), []
         for noise in noises:
             upper, log_det = _root(sums.A, noise)
@@ -85,7 +148,7 @@ class CollapsedBound:
             values.append(self._value(noise, log_det, (self.squares - z @ z) / noise, sums.residuals))
         return values
 
-    def __call__(self, parameters: Any) -> Evaluation:
+    def __call__(self, parameters: Float[Array, " K"]) -> Evaluation:
         noise, slices = float(np.exp(parameters[-1])), self.blocks.slices
         sums = self._sums(parameters[:-1])
         A, b, residuals = sums.A, sums.b, sums.residuals
@@ -98,7 +161,7 @@ class CollapsedBound:
         # L⁻¹ is lower triangular
         middles = [Middle(inverse_root[s.start :, s], uncertain[s], v[s], A[s, s], noise) for s in slices]
         gradient[:-1] = -0.5 * self.blocks.traces(sums.groups, middles)
-        gradient[self.blocks.variances] -= 0.5 * self.weight * self._variances(parameters) / noise
+        gradient[self.blocks.variances] -= 0.5 * self.weight * np.exp(parameters[self.blocks.variances]) / noise
         if sums.outside is not None:
             gradient[:-1] += self._outside(*sums.outside, v, inverse_root, noise)
         effective = 1 - uncertain
@@ -106,12 +169,11 @@ class CollapsedBound:
         spoken_of = np.array([effective[s].sum() for s in slices])
         return Evaluation(self._value(noise, log_det, fit, residuals), gradient, v, inverse_root, residuals, spoken_of)
 
-    def information(self, evaluation: Evaluation) -> Any:
-        """About the Fisher information of every parameter by itself: one over its variance, were the others known.
+    def information(self, evaluation: Evaluation) -> Float[Array, " K"]:
+        """About the Fisher information of every parameter by itself, ½ tr(Σ⁻¹∂Σ)² with Σ = Q + σ²I.
 
-        ½ tr(Σ⁻¹∂Σ)², Σ = Q + σ²I: every feature that the data speak of brings ½(∂ log S(ω))², S its spectral density,
-        which for a log variance is ½, and for a log lengthscale, as S ∝ ℓ^{−2ν} where ω is large, ½(2ν)². The log noise
-        has half the number of rows.
+        Every feature that the data speak of brings ½(∂ log S(ω))², S its spectral density: ½ for a log variance and, as
+        S ∝ ℓ^{−2ν} where ω is large, ½(2ν)² for a log lengthscale. The log noise has half the number of rows.
         """
         return np.append(self.blocks.information(evaluation.effective), 0.5 * self.weight)
 
@@ -132,12 +194,8 @@ class CollapsedBound:
             A += (psi * rows.weights) @ psi.T
             b += psi @ (rows.weights * self.y_outside)
             outside = (terms, C, psi)
-        residuals = self.weight * self._variances(kernels) - np.array([np.trace(A[s, s]) for s in slices])
+        residuals = self.weight * np.exp(kernels[self.blocks.variances]) - np.array([np.trace(A[s, s]) for s in slices])
         return _Sums(A, b, residuals, groups, outside)
-
-    def _variances(self, parameters: Any) -> Any:
-        """k(x,x) of each term."""
-        return np.exp(parameters[self.blocks.variances])
 
     def _value(self, noise: float, log_det: float, fit: float, residuals: Any) -> float:
         left_out = residuals.sum() / noise
@@ -156,7 +214,7 @@ class CollapsedBound:
         return np.array(gradient)
 
 
-def _whiten(inverses: Sequence[Any], slices: list[slice], gram: Any) -> Any:
+def _whiten(inverses: Sequence[Any], slices: list[slice], gram: Float[Array, "B B"]) -> Float[Array, "B B"]:
     """The lower block triangle of C⁻¹ A C⁻ᵀ for a block-diagonal C, by products with their inverses."""
     half, whitened = np.empty_like(gram), np.zeros_like(gram)
     for inverse, s in zip(inverses, slices, strict=True):
@@ -175,7 +233,7 @@ def _root(A: Any, noise: float) -> tuple[Any | None, float]:
     return (None, np.nan) if failed else (upper, 2 * float(np.log(np.diagonal(upper)).sum()))
 
 
-def inverse_root_of(A: Any, noise: float) -> tuple[Any, float]:
+def inverse_root_of(A: Float[Array, "B B"], noise: float) -> tuple[Float[Array, "B B"], float]:
     """L⁻¹ and log|B̃|."""
     upper, log_det = _root(A, noise)
     if upper is None:

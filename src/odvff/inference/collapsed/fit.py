@@ -2,25 +2,29 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from odvff.errors import InputError
-from odvff.inference.collapsed.blocks import Blocks
-from odvff.inference.collapsed.bound import CollapsedBound
-from odvff.inference.maximise import maximise
+from odvff.inference.collapsed.bound import Blocks, CollapsedBound
+from odvff.inference.maximise import Until, maximise
 from odvff.inference.notes import ConstantTarget, unfinished_fit
 from odvff.policy import Policy
 from odvff.posterior import Posterior
 from odvff.rows import RowSource
 from odvff.statistics import Statistics
 from odvff.statistics.basis import signature
+from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.progress import silent
 from odvff.support.run import Tell, warn
+from odvff.support.shapes import Float
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
+
+if TYPE_CHECKING:  # JAX is imported where it is needed
+    from odvff.inference.collapsed.moving import MovingBound
 
 # bounds: lengthscales relative to the box; variances and noise relative to the variance of y
 LENGTHSCALE = (1e-3, 1e2)
@@ -31,7 +35,7 @@ LATEST = 20  # iterations in which a plateau is seen
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model: the posterior of f, the noise variance of y, and how they were found."""
+    """A fitted model: the posterior of f with the fitted kernels, the noise variance of y, and how they were found."""
 
     posterior: Posterior
     noise: float
@@ -43,7 +47,6 @@ class Fit:
 
     @property
     def terms(self) -> Sum:
-        """The terms with their fitted kernels."""
         return self.posterior.terms
 
 
@@ -51,14 +54,14 @@ class Fit:
 class Ascent:
     """How a bound is climbed: from how many starts, where it ends, and who hears of it."""
 
-    n_starts: int = 1
+    n_starts: int = 1  # the best of several, the others around the first
     max_iter: int = 200
-    tolerance: float = 1e-11
-    precision: float = 1e-4
-    plateau: float = 0.0
-    seed: int = 0
-    progress: Callable[[int, float], None] | None = None
-    tell: Tell = warn
+    tolerance: float = 1e-11  # it ends where the bound changes by less than this, relative to its size
+    precision: float = 1e-4  # or where the gradient calls for a step of fewer standard errors in every parameter
+    plateau: float = 0.0  # or of less than so many nats in twenty: terms that explain nothing shrink for ever
+    seed: int = 0  # of other starts
+    progress: Callable[[int, float], None] | None = None  # is called with the number of every iteration and the bound
+    tell: Tell = warn  # is told what a person should know of the end
 
     def __post_init__(self) -> None:
         whole(self.n_starts, "n_starts", at_least=1, remedy="one start from the data is usually enough")
@@ -84,12 +87,7 @@ def fit_collapsed(
     small. The first start is chosen from the data; with `noise`, the kernels of the terms and this noise variance are
     a choice too, and if they are `known` to be near the optimum, the only one.
 
-    The rest are fields of `Ascent`. `n_starts` tries others around the first, drawn by `seed`, and keeps the best.
-    `max_iter` limits the iterations, `tolerance` is the relative change of the bound that ends the fit; it also ends
-    where the gradient calls for a step of less than `precision` standard errors in every parameter, and where the bound
-    has risen by less than `plateau` nats in twenty iterations, as the variances of terms that explain nothing go to
-    zero for ever. Interrupting (Ctrl-C) returns the best found so far. `progress` is called with the number of every
-    iteration and the bound, and what a person should know of the end is told to `tell`.
+    The rest are fields of `Ascent`. Interrupting (Ctrl-C) returns the best found so far.
     """
     terms, how = Sum.of(terms), Ascent(**ascent)
     if known and noise is None:
@@ -110,7 +108,7 @@ def fit_collapsed(
     with one_blas_thread():
         parameters, best = climb.highest(lambda: _start(bound, scale, noise, known), limits)
         # on the user's own features: their whitened coordinates are those of the statistics
-        posterior = Posterior(terms.with_kernels(bound.terms_at(parameters)), best.mean, best.inverse_root.T)
+        posterior = Posterior(terms.with_kernels(bound.blocks.at(parameters[:-1])), best.mean, best.inverse_root.T)
     variance = float(np.exp(parameters[-1]))
     return climb.ended(posterior, variance, tuple((best.residuals / statistics.weight / variance).tolist()))
 
@@ -127,15 +125,9 @@ def fit_quietly(
     terms: Sum, statistics: Statistics, policy: Policy, max_iter: int, noise: float | None = None, known: bool = False
 ) -> Fit:
     """A few steps on the way to a choice, where stopping early is the plan and no cause for a warning."""
-    return _quietly(
-        terms,
-        statistics,
-        noise=noise,
-        known=known,
-        max_iter=max_iter,
-        tolerance=policy.quick_tolerance,
-        precision=policy.fine_precision if statistics.weight <= policy.quick_fine_rows else policy.precision,
-    )
+    precision = policy.fine_precision if statistics.weight <= policy.quick_fine_rows else policy.precision
+    until = {"max_iter": max_iter, "tolerance": policy.quick_tolerance, "precision": precision}
+    return _quietly(terms, statistics, noise=noise, known=known, **until)
 
 
 def posterior_of(terms: Sum, statistics: Statistics, noise: float) -> Fit:
@@ -150,21 +142,10 @@ def _quietly(terms: Sum, statistics: Statistics, **options: Any) -> Fit:
     return fit
 
 
-class Bound(Protocol):
-    """A bound as a function of a vector, the weight of its rows, and about how much they tell of each parameter."""
-
-    weight: float
-
-    def __call__(self, parameters: Any) -> Any:
-        """With `value` and `gradient`."""
-
-    def information(self, here: Any) -> Any: ...
-
-
 class Climb:
     """The optimiser's view of a bound, which remembers the best."""
 
-    def __init__(self, bound: Bound, how: Ascent):
+    def __init__(self, bound: "CollapsedBound | MovingBound", how: Ascent):
         self._bound, self._how = bound, how
         self._best: Any = None  # parameters, and what the bound says there
         self._history: list[float] = []
@@ -199,7 +180,7 @@ class Climb:
             self._best = (parameters.copy(), found)
         return found
 
-    def _value(self, parameters: Any) -> tuple[float, Any]:
+    def _value(self, parameters: Float[Array, " K"]) -> tuple[float, Float[Array, " K"]]:
         found = self._evaluate(parameters)
         if np.isfinite(found.value) and np.isfinite(found.gradient).all():
             return found.value, found.gradient
@@ -220,17 +201,9 @@ class Climb:
                 raise StopIteration
 
         before = -np.inf if self._best is None else self._best[1].value
-        result = maximise(
-            self._value,
-            start,
-            limits,
-            self._bound.information(self._evaluate(start)),
-            weight=self._bound.weight,
-            max_iter=how.max_iter,
-            tolerance=how.tolerance,
-            precision=how.precision,
-            callback=callback,
-        )
+        information = self._bound.information(self._evaluate(start))
+        until = Until(how.max_iter, how.tolerance, how.precision, callback)
+        result = maximise(self._value, start, limits, information, until, self._bound.weight)
         if self._best[1].value > before:
             # an abnormal line search at the end means that rounding is all that is left to gain
             ended = flat or result.success or (result.status == 2 and np.abs(result.jac).max() < 1e-3)
@@ -256,13 +229,13 @@ def _start(bound: CollapsedBound, scale: float, noise_given: float | None, known
     return max(candidates, key=lambda candidate: candidate[0])[1]
 
 
-def noise_limits(scale: float) -> Any:
+def noise_limits(scale: float) -> Float[Array, " 2"]:
     """The least and the largest logarithm of the noise variance, where y has this variance."""
     return np.log(NOISE) + np.log(scale)
 
 
-def kernel_limits(blocks: Blocks, log_variance: Any) -> Any:
-    """The least and the largest logarithm of every hyper-parameter of the terms, with those of the variances given."""
+def kernel_limits(blocks: Blocks, log_variance: Float[Array, " 2"]) -> Float[Array, "K 2"]:
+    """The same of every hyper-parameter of the terms, with those of the variances given."""
     limits = np.tile(np.log(LENGTHSCALE), (blocks.variances[-1] + 1, 1))
     limits[blocks.variances] = log_variance
     return limits

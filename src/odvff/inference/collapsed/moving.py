@@ -31,8 +31,9 @@ from odvff.posterior import Posterior
 from odvff.statistics import Rows, Statistics, collect
 from odvff.statistics.basis import fill_features, outside
 from odvff.statistics.collect import weighted_rows
-from odvff.support.arrays import in_double_precision
+from odvff.support.arrays import Array, in_double_precision
 from odvff.support.checks import matrix, positive
+from odvff.support.shapes import Float
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
 
@@ -40,6 +41,8 @@ JITTER = 1e-10
 BLOCK_ROWS = 4096
 WIDEST = 20.0  # of logarithms of a kernel's numbers, either way
 OF_KERNELS, OF_NOISE = 1.0, 2.0  # kinds of parameters; locations are 0
+
+Chunks = Callable[[], Iterable[tuple[Any, ...]]]  # (X, y) or (X, y, weights), as often as they are asked for
 
 
 class Point(NamedTuple):
@@ -50,15 +53,10 @@ class Point(NamedTuple):
 
 
 class MovingBound:
-    """The bound as a function of a flat vector: locations of γ, log noise, kernels, and locations of points in β.
-
-    `rows` gives chunks (X, y) or (X, y, weights) as often as it is called.
-    """
+    """The bound as a function of a flat vector: locations of γ, log noise, kernels, and locations of points in β."""
 
     @in_double_precision
-    def __init__(
-        self, terms: Sum, noise: float, rows: Callable[[], Iterable[tuple[Any, ...]]], gamma: Any | None = None
-    ):
+    def __init__(self, terms: Sum, noise: float, rows: Chunks, gamma: Any | None = None):
         self._original, self._rows = terms, rows
         # fixed terms first, in the basis of statistics
         self._order = sorted(range(len(terms)), key=lambda i: not terms.terms[i].features.is_fixed)
@@ -72,10 +70,8 @@ class MovingBound:
         self._model = _Model(recipe, n_fixed, terms.size)
         flat, self._unravel = ravel_pytree(tree)
         kinds = {"terms": {"kernels": OF_KERNELS, "points": 0.0}, "noise": OF_NOISE, "gamma": 0.0}
-        alike = jax.tree.map(
-            lambda kind, part: jax.tree.map(partial(jnp.full_like, fill_value=kind), part), kinds, tree
-        )
-        self.start, self._kinds = np.asarray(flat), np.asarray(ravel_pytree(alike)[0])
+        each = jax.tree.map(lambda kind, part: jax.tree.map(lambda x: jnp.full_like(x, kind), part), kinds, tree)
+        self.start, self._kinds = np.asarray(flat), np.asarray(ravel_pytree(each)[0])
         # other starts are around this one in kernels and noise, and at the same locations
         self.spread = np.sign(self._kinds)
         kept = _fixed_sums(self._fixed, rows)
@@ -94,7 +90,7 @@ class MovingBound:
             gradient = jax.tree.map(jnp.add, gradient, _pull_back(self._model, p, block, upstream))
         return Point(float(value), np.asarray(ravel_pytree(gradient)[0]))
 
-    def information(self, here: Point) -> Any:
+    def information(self, here: Point) -> Float[Array, " K"]:
         """No row tells more of any parameter than one of the noise."""
         if not np.isfinite(here.value):
             raise NumericalError(
@@ -103,7 +99,7 @@ class MovingBound:
             )
         return np.full(len(self.start), self.weight)
 
-    def limits(self, log_noise: Any) -> Any:
+    def limits(self, log_noise: Float[Array, " 2"]) -> Float[Array, "K 2"]:
         """The least and the largest: of kernels within e^±20 of where they start, of points anywhere."""
         reach = np.where(self._kinds == OF_KERNELS, WIDEST, np.inf)
         limits = np.stack([self.start - reach, self.start + reach], axis=1)
@@ -170,7 +166,7 @@ def climb_moving(bound: MovingBound, how: Ascent) -> Fit:
     return climb.ended(*bound.posterior(parameters))
 
 
-def _fixed_sums(fixed: Sum | None, rows: Callable[[], Iterable[tuple[Any, ...]]]) -> Statistics:
+def _fixed_sums(fixed: Sum | None, rows: Chunks) -> Statistics:
     """The statistics of the fixed terms; without any those of y alone."""
     if fixed is not None:
         return collect(fixed, rows())
@@ -211,8 +207,8 @@ class _At:
         """C⁻¹φ of fixed features."""
         return phi if self.fixed is None else self.fixed.Kuu().factor().solve(phi)
 
-    def columns(self, X: Any, phi: Any) -> Any:
-        """u(x), (·, N)."""
+    def columns(self, X: Float[Array, "N D"], phi: Float[Array, "F N"]) -> Float[Array, "K N"]:
+        """u(x)."""
         if self.gamma is None:
             return self._moving_at(X)
         n = X.shape[0]

@@ -26,24 +26,25 @@ from typing import Any
 import numpy as np
 
 from odvff.errors import InputError, NumericalError
-from odvff.inference.collapsed.blocks import Blocks
-from odvff.inference.collapsed.bound import CollapsedBound
+from odvff.inference.collapsed.bound import Blocks, CollapsedBound
 from odvff.inference.collapsed.fit import kernel_limits
-from odvff.inference.maximise import maximise
+from odvff.inference.maximise import Until, maximise
 from odvff.inference.notes import unfinished_sites
-from odvff.inference.sites.rows import SiteRows
 from odvff.likelihoods import Likelihood, as_likelihood
-from odvff.likelihoods.adjustable import Adjustable
+from odvff.likelihoods.base import BLOCK_ROWS, Adjustable
+from odvff.likelihoods.units import TargetMoments
 from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
-from odvff.rows import RowSource
+from odvff.rows import RowSource, key_generator
 from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, check_outside, fill_features, outside
+from odvff.statistics.collect import weighted_rows
 from odvff.support.arrays import Array
 from odvff.support.checks import whole
 from odvff.support.journal import NO_JOURNAL, Journal
 from odvff.support.run import Tell, warn
+from odvff.support.shapes import Float
 from odvff.support.threads import one_blas_thread, side_by_side
 from odvff.terms import Sum, Term
 
@@ -51,14 +52,12 @@ STAGE = "sites"
 SITE_VARIANCE = (1e-12, 1e15)  # of f, whose scale is not that of y
 REACH = 3.0  # of logarithms of hyper-parameters, in one round
 SMALLEST_STEP = 1e-8
+KEPT_ENTRIES = 2**25  # of X: a quarter of a gigabyte; more is read again in every round
 
 
 @dataclass(frozen=True)
 class SiteFit:
-    """The posterior, the likelihood with its parameters, the ELBO after every round, and how it ended.
-
-    With a second process for the noise: `noise_offset` plus a process with `noise_posterior`.
-    """
+    """The posterior, the likelihood with its parameters, the ELBO after every round, and how it ended."""
 
     posterior: Posterior
     likelihood: Likelihood
@@ -66,8 +65,8 @@ class SiteFit:
     history: tuple[float, ...]
     converged: bool
     message: str
-    noise_posterior: Posterior | None = None
-    noise_offset: float = 0.0
+    noise_posterior: Posterior | None = None  # of a second process, for the noise
+    noise_offset: float = 0.0  # what is added to it
 
     @property
     def terms(self) -> Sum:
@@ -86,12 +85,12 @@ class SiteFit:
 class Course:
     """How the rounds go: what they train, where they end, and who hears of them."""
 
-    train: bool = True
-    rescale: bool = True
+    train: bool = True  # all hyper-parameters
+    rescale: bool = True  # start with variances that add up to that of y, where y is on the scale of f
     max_rounds: int = 50
-    tolerance: float = 1e-6
-    progress: Callable[[int, float], None] | None = None
-    journal: Journal = NO_JOURNAL
+    tolerance: float = 1e-6  # they end when one raises the ELBO by less than so many nats a row
+    progress: Callable[[int, float], None] | None = None  # is called with the number of every round and the ELBO
+    journal: Journal = NO_JOURNAL  # a run that was broken off goes on after its last round there
     tell: Tell = warn
     policy: Policy = DEFAULT
 
@@ -109,19 +108,14 @@ def fit_sites(
 ) -> SiteFit:
     """Fit q, and all hyper-parameters if `train`, to the rows of the chunks `(X, y)` or `(X, y, weights)`.
 
-    The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process.
-
-    The rest are fields of `Course`. The fit ends after `max_rounds`, or when a round raises the ELBO by less than
-    `tolerance` nats a row. Interrupting (Ctrl-C) returns what was reached. With `rescale`, training starts with
-    variances that add up to that of y, where y is on the scale of f; leave it off for kernels that are a good start
-    already, or where outliers dominate the variance. `progress` is called with the number of every round and the ELBO.
-
-    Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are many. With a
-    `journal`, a run that was broken off goes on after its last round there.
+    The likelihood is ours or one of GPJax's; a heteroscedastic one needs `noise_terms` for its second process. The rest
+    are fields of `Course`: leave `rescale` off for kernels that are a good start already, or where outliers dominate
+    the variance. Chunks are kept in memory; those of a `RowSource` are gone through again in every round if they are
+    many. Interrupting (Ctrl-C) returns what was reached.
     """
     how = Course(**course)
     processes = [Sum.of(terms)] + ([] if noise_terms is None else [Sum.of(noise_terms)])
-    rows = SiteRows(chunks, how.policy.marginal_rows)
+    rows = _Rows(chunks, how.policy.marginal_rows)
     likelihood = as_likelihood(likelihood)
     _check_processes(likelihood, len(processes))
     model = likelihood.adjustable()
@@ -154,14 +148,43 @@ def _check_processes(likelihood: Likelihood, n: int) -> None:
         )
 
 
+class _Rows:
+    """Rows with weights, gone through in every round, a block at a time; some of them make up a sample."""
+
+    def __init__(self, chunks: Any, sample_rows: int):
+        self._sample_rows = sample_rows
+        self._chunks = chunks.chunks if hasattr(chunks, "chunks") else list(chunks).__iter__
+        self._kept: list[tuple[Any, Any, Any]] | None = []
+        self.n_columns, entries, moments = 0, 0, TargetMoments()
+        for X, y, w in weighted_rows(self._chunks()):
+            entries += X.size
+            self._kept = [*self._kept, (X, y, w)] if self._kept is not None and entries <= KEPT_ENTRIES else None
+            self.n_columns = X.shape[1]
+            moments.add(y, w)
+        self.n_rows, self.weight = moments.n_rows, moments.weight
+        if not self.weight > 0:
+            raise InputError("there are no rows to fit to.")
+        self.variance = max(moments.spread**2, 1e-12)
+
+    def blocks(self) -> Iterable[tuple[Any, Any, Any, Any]]:
+        """(X, y, weights, in the sample?) of a few thousand rows."""
+        rng = key_generator(0)  # the same rows in every pass
+        for X, y, w in weighted_rows(self._chunks()) if self._kept is None else self._kept:
+            for start in range(0, len(X), BLOCK_ROWS):
+                rows = slice(start, start + BLOCK_ROWS)
+                chosen = rng.random(len(X[rows])) * self.n_rows < self._sample_rows
+                yield X[rows], y[rows], w[rows], chosen
+
+
 class _Process:
     """One process as all rounds see it."""
 
-    def __init__(self, terms: Sum, rows: SiteRows, *, centred: bool):
+    def __init__(self, terms: Sum, rows: _Rows, *, centred: bool):
         self.original, self.terms, self.centred = terms, terms.canonical, centred
         check_columns(self.terms, np.zeros((0, rows.n_columns)))
         n = self.terms.size
-        self._no_sites = Statistics(np.zeros((n + 2, n + 2)), n, rows.n_rows, rows.no_rows())
+        no_rows = Rows(np.zeros((0, rows.n_columns)), np.zeros((0, 1)), np.zeros(0))
+        self._no_sites = Statistics(np.zeros((n + 2, n + 2)), n, rows.n_rows, no_rows)
         self.blocks = Blocks(self.terms)
         self._limits = kernel_limits(self.blocks, np.log(SITE_VARIANCE))
 
@@ -176,7 +199,7 @@ class _Process:
     def bound(self, sites: Statistics, offset: float) -> CollapsedBound:
         return CollapsedBound(self.terms, sites.standardised(offset, 1.0), count=0.0)
 
-    def improve(self, bound: CollapsedBound, parameters: Any, max_iter: int = 10) -> Any:
+    def improve(self, bound: CollapsedBound, parameters: Float[Array, " K"]) -> Float[Array, " K"]:
         """A few iterations on the collapsed bound of the sites, with unit noise.
 
         Sites of a likelihood that is not log-concave may have negative precisions, and their bound no maximum: sites
@@ -191,7 +214,7 @@ class _Process:
             evaluation = here if np.array_equal(p, start) else bound(np.append(p, 0.0))
             return evaluation.value, evaluation.gradient[:-1]
 
-        return maximise(value, start, limits, bound.information(here)[:-1], max_iter=max_iter, precision=0.01).x
+        return maximise(value, start, limits, bound.information(here)[:-1], Until(max_iter=10, precision=0.01)).x
 
 
 class _Belief:
@@ -212,7 +235,7 @@ class _Belief:
             parameters = parameters + step * (better - parameters)
         return _Belief(self.process, parameters, offset, sites)
 
-    def marginals(self, x: Any) -> tuple[Any, Any]:
+    def marginals(self, x: Float[Array, "N D"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Means and variances at rows."""
         psi = self._factor.solve(self.terms.Kuf(x))
         spread = ((self._q.inverse_root @ psi) ** 2).sum(axis=0)
@@ -249,15 +272,12 @@ class _Reached:
     ended: str = ""  # why
 
 
-There = Callable[[Any, Any], tuple[Any, Any]]  # mean and variance of f at targets, given the variance of its prior
-
-
 @dataclass(frozen=True)
 class _Rounds:
     """What all rounds work with: the likelihood, the rows, and how they go."""
 
     model: Adjustable
-    rows: SiteRows
+    rows: _Rows
     how: Course
 
     def reached(self, start: tuple[_Belief, ...]) -> _Reached:
@@ -333,9 +353,8 @@ class _Rounds:
         pairs = zip(now.guess.beliefs, now.guess.sites, strict=True)
         return self._seen(tuple(belief.next(sites, step, learn) for belief, sites in pairs), flat)
 
-    def _seen(self, beliefs: tuple[_Belief, ...], likelihood: Any, there: There | None = None) -> _Guess:
-        """One pass over the rows: the ELBO of a guess, and the statistics of the sites at its marginals (with the first
-        process as if it were `there`, for the very first sites).
+    def _seen(self, beliefs: tuple[_Belief, ...], likelihood: Any, there: Any | None = None) -> _Guess:
+        """One pass over the rows: the ELBO of a guess, and sites at its marginals (at first as if it were `there`).
 
         Blocks of rows are done side by side and added in their order, so that the same rows give the same bits.
         """
@@ -351,7 +370,7 @@ class _Rounds:
         return _Guess(beliefs, likelihood, float(total - sum(belief.kl() for belief in beliefs)), sites, joined)
 
     def _block(
-        self, beliefs: tuple[_Belief, ...], likelihood: Any, there: There | None, block: tuple[Any, ...]
+        self, beliefs: tuple[_Belief, ...], likelihood: Any, there: Any | None, block: tuple[Any, ...]
     ) -> tuple[float, tuple[Any, ...], tuple[Statistics, ...]]:
         """What a few thousand rows add: to the ELBO, to the sample of marginals, to the sites.
 
@@ -370,7 +389,7 @@ class _Rounds:
         return value, (y[chosen], weights[chosen], means[:, chosen], variances[:, chosen]), sites
 
 
-def _sites(terms: Sum, x: Any, w: Any, pull: Any) -> Statistics:
+def _sites(terms: Sum, x: Float[Array, "N D"], w: Float[Array, " N"], pull: Float[Array, " N"]) -> Statistics:
     """Σ w z zᵀ for z = (φ̂, 1) and Σ z wỹ of rows inside the box. (Σ wỹ² would just add a constant to the bound.)"""
     n, out = terms.size, outside(terms, x)
     inside = ~out

@@ -21,9 +21,8 @@ KIND = "checkpoint"
 def save_checkpoint(path: str | os.PathLike[str], trainer: Trainer, checkpoint: Checkpoint) -> None:
     """Write a checkpoint atomically: whenever the program ends, the file is the last whole one."""
     states = {"state": checkpoint.state} | ({} if checkpoint.best is None else {"best": checkpoint.best})
-    arrays = {
-        f"{name}.{i}": leaf for name, state in states.items() for i, leaf in enumerate(jax.tree.leaves(state[:-1]))
-    }
+    leaves = {name: jax.tree.leaves(state[:-1]) for name, state in states.items()}
+    arrays = {f"{name}.{i}": leaf for name, own in leaves.items() for i, leaf in enumerate(own)}
     arrays["history"] = np.array(checkpoint.history)
     arrays["scores"] = np.array(checkpoint.scores, dtype=np.float64).reshape(-1, 2)
     arrays["caution"] = np.reshape(checkpoint.state.caution, 1)
@@ -60,12 +59,10 @@ def load_checkpoint(path: str | os.PathLike[str], trainer: Trainer) -> Checkpoin
 def _state(path: Any, arrays: dict[str, Any], name: str, like: State) -> State:
     """A state of the same structure as another."""
     leaves, structure = jax.tree.flatten(like[:-1])
-    found = [arrays.get(f"{name}.{i}") for i in range(len(leaves))]
-    for new, old in zip(found, leaves, strict=True):
-        if new is None or new.shape != np.shape(old) or new.dtype != np.asarray(old).dtype:
-            raise FileError(f"{path} is the checkpoint of another model; give the trainer the same terms and points.")
-        if not np.isfinite(new).all():
-            raise FileError(f"{path} is damaged: it holds a number that is not finite.")
-    if f"{name}.{len(leaves)}" in arrays:
+    found: list[Any] = [arrays.get(f"{name}.{i}") for i in range(len(leaves))]
+    kinds = [(np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves]
+    if [new is not None and (new.shape, new.dtype) for new in found] != kinds or f"{name}.{len(leaves)}" in arrays:
         raise FileError(f"{path} is the checkpoint of another model; give the trainer the same terms and points.")
+    if not all(np.isfinite(new).all() for new in found):
+        raise FileError(f"{path} is damaged: it holds a number that is not finite.")
     return State._make((*jax.tree.unflatten(structure, found), like.caution))

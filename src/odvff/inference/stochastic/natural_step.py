@@ -28,6 +28,8 @@ import optax
 from odvff.inference.stochastic.trainable import Recipe, whiten
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.residual import residual_variance
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 ADAM = optax.scale_by_adam()
 COLD = 0.01
@@ -43,7 +45,7 @@ class State(NamedTuple):
     step: Any
     caution: Any  # by what the natural step is multiplied, after a block that went astray
 
-    def moments(self) -> tuple[Any, Any]:
+    def moments(self) -> tuple[Float[Array, " B"], Float[Array, "B B"]]:
         """m and the upper triangular root R = L⁻ᵀ of S = Λ⁻¹, Λ = L Lᵀ."""
         lower = jnp.linalg.cholesky(self.precision)
         root = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(lower)), lower=True).T
@@ -64,15 +66,13 @@ class StepModel:
         parameters, precision, shift, optimiser, step, caution = state
         m, root = state.moments()
         scale = settings["n_rows"] / X.shape[0]
-        (value, (psi, a, b, projected)), gradient = jax.value_and_grad(self.elbo, has_aux=True)(
-            parameters, m, root, X, y, scale
-        )
+        elbo = jax.value_and_grad(self.elbo, has_aux=True)
+        (value, (psi, a, b, projected)), gradient = elbo(parameters, m, root, X, y, scale)
         # Adam climbs the ELBO of a row
         gradient = jax.tree.map(lambda g: g / settings["n_rows"], gradient)
         if not self.train_locations:
-            gradient["gamma"], gradient["terms"]["points"] = jax.tree.map(
-                jnp.zeros_like, (gradient["gamma"], gradient["terms"]["points"])
-            )
+            still = jax.tree.map(jnp.zeros_like, (gradient["gamma"], gradient["terms"]["points"]))
+            gradient["gamma"], gradient["terms"]["points"] = still
         updates, optimiser = ADAM.update(gradient, optimiser)
         # both rates: in full up to the first step of the cooling, then down in a line to `COLD`
         first, last = settings["cooling_from"], settings["cooling_to"]
@@ -87,7 +87,7 @@ class StepModel:
         shift = (1 - rho) * shift + rho * target_shift
         return State(parameters, precision, shift, optimiser, step + 1, caution), value
 
-    def elbo(self, parameters: Any, m: Any, root: Any, X: Any, y: Any, scale: Any) -> Any:
+    def elbo(self, parameters: Any, m: Any, root: Float[Array, "B B"], X: Any, y: Any, scale: Any) -> Any:
         """The ELBO of a batch; also ψ, the derivatives a and b, and ψᵀm, for the natural step."""
         terms, likelihood = self.terms(parameters["terms"]), self.likelihood(parameters["likelihood"])
         gamma, coefficients, n = parameters["gamma"], parameters["a_gamma"], X.shape[0]
@@ -95,8 +95,7 @@ class StepModel:
         everywhere = X if gamma is None else jnp.concatenate([X, gamma])
         whitened = whiten(terms, everywhere)
         psi = whitened[:, :n]
-        projected = m @ psi
-        mean = projected
+        mean = projected = m @ psi
         variance = residual_variance(terms.variances(X), psi) + ((root.T @ psi) ** 2).sum(axis=0)
         log_det_S = 2 * jnp.sum(jnp.log(jnp.abs(jnp.diagonal(root))))
         kl = 0.5 * (jnp.sum(root**2) - log_det_S - self.size + m @ m)

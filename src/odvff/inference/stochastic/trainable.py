@@ -23,6 +23,7 @@ import numpy as np
 from odvff.linalg.composed import slices
 from odvff.support.arrays import Array, in_double_precision, namespace
 from odvff.support.modules import take_module_apart
+from odvff.support.shapes import Float
 from odvff.terms import Sum, Term
 
 Parameters = Any  # a tree of arrays
@@ -36,9 +37,8 @@ def take_terms_apart(terms: Sum) -> tuple[Parameters, Recipe]:
     places = [term.features.locations for term in terms]
     features = (t.features if Z is None else _Moving(t.features) for t, Z in zip(terms, places, strict=True))
     points = [None if Z is None else jnp.asarray(Z) for Z in places]
-    return {"kernels": list(kernels), "points": points}, _MakeSum(
-        recipes, tuple(features), tuple(t.columns for t in terms)
-    )
+    recipe = _MakeSum(recipes, tuple(features), tuple(t.columns for t in terms))
+    return {"kernels": list(kernels), "points": points}, recipe
 
 
 def _take_apart(kernel: Any) -> tuple[Parameters, Recipe]:
@@ -90,16 +90,14 @@ class _MakeSum:
     columns: tuple[tuple[int, ...] | None, ...]
 
     def __call__(self, p: Parameters) -> Sum:
-        features = (
-            f.features.moved(Z) if isinstance(f, _Moving) else f
-            for f, Z in zip(self.features, p["points"], strict=True)
-        )
+        pairs = zip(self.features, p["points"], strict=True)
+        features = (f.features.moved(Z) if isinstance(f, _Moving) else f for f, Z in pairs)
         kernels = (make(numbers) for make, numbers in zip(self.kernels, p["kernels"], strict=True))
         return Sum(tuple(map(Term, kernels, features, self.columns)))
 
 
-def whiten(terms: Sum, X: Array) -> Array:
-    """ψ(X) = C⁻¹ Kuf(X), of shape (|β|, N), in the order of the terms."""
+def whiten(terms: Sum, X: Float[Array, "N D"]) -> Float[Array, "B N"]:
+    """ψ(X) = C⁻¹ Kuf(X), in the order of the terms."""
     psi = jnp.concatenate([_whiten_group([terms.terms[i] for i in members], X) for members in terms.alike])
     members = [i for group in terms.alike for i in group]
     if members == sorted(members):
@@ -109,7 +107,7 @@ def whiten(terms: Sum, X: Array) -> Array:
     return jnp.concatenate([psi[found[i]] for i in range(len(terms))])
 
 
-def _whiten_group(terms: list[Term], X: Array) -> Array:
+def _whiten_group(terms: list[Term], X: Float[Array, "N D"]) -> Float[Array, "B N"]:
     """ψ of terms of one shape, stacked."""
     parts = [term.features.on_unit_box(term.kernel, term.select(X)) for term in terms] if len(terms) > 1 else [None]
     on_unit_box = [part for part in parts if part is not None]

@@ -20,12 +20,47 @@ from odvff.inference.stochastic.natural_step import ADAM, State, StepModel, run_
 from odvff.inference.stochastic.trainable import concrete, take_terms_apart
 from odvff.likelihoods import as_likelihood, log_predictive_density
 from odvff.posterior import Posterior
-from odvff.support.arrays import in_double_precision
+from odvff.support.arrays import Array, in_double_precision
 from odvff.support.checks import matrix, positive, vector, whole
+from odvff.support.shapes import Float
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum, Term
 
 LEAST_CAUTION = 1e-9
+NEVER = (10**18, 2 * 10**18)  # steps: there will never be so many
+A_BATCH = "a batch is a pair (X, y); pass an iterable of such pairs (weights are not supported)."
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How training goes."""
+
+    learning_rate: float = 0.01  # of Adam
+    natural_step: float = 0.1  # ρ, reached after `ramp` steps
+    ramp: int = 100
+    cooling: tuple[int, int] | None = None  # the steps between which both rates fall to a hundredth
+    train_locations: bool = True  # move γ, and inducing points in the terms
+    block: int = 50  # steps compiled into one call; scores are taken and checkpoints offered between blocks
+
+    def __post_init__(self) -> None:
+        whole(self.block, "block", at_least=1, remedy="50 steps in one call are a good choice")
+        whole(self.ramp, "ramp", at_least=1, remedy="100 steps are a good choice")
+        positive(self.learning_rate, "learning_rate", "0.01 is a good choice")
+        if positive(self.natural_step, "natural_step", "0.1 is a good choice, 1 the largest") > 1:
+            raise InputError(f"natural_step must be at most 1, got {self.natural_step:g}; 0.1 is a good choice.")
+        pair = NEVER if self.cooling is None else self.cooling
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise InputError(f"cooling is a pair of steps (first, last), got {pair!r}.")
+        first, last = pair
+        whole(first, "the first step of cooling", at_least=0, remedy="three quarters of all steps are usual")
+        whole(last, "the last step of cooling", at_least=first + 1, remedy="it is usually the last of all steps")
+
+    def numbers(self, n_rows: int) -> dict[str, float]:
+        """What a step takes, and a checkpoint must agree with."""
+        first, last = self.cooling or NEVER
+        rates = {"learning_rate": self.learning_rate, "natural_step": self.natural_step, "ramp": self.ramp}
+        numbers = {"n_rows": n_rows, **rates, "cooling_from": first, "cooling_to": last}
+        return {name: float(number) for name, number in numbers.items()}
 
 
 @dataclass(frozen=True)
@@ -41,96 +76,49 @@ class Checkpoint:
     def step(self) -> int:
         return int(self.state.step)
 
-    @property
-    def stale(self) -> int:
-        """Steps since the best score."""
-        return self.step - max(self.scores, key=lambda s: s[1])[0] if self.scores else 0
-
 
 @dataclass(frozen=True)
 class Trained:
-    """A posterior and likelihood after training (those of the best held-out score, if there was one).
-
-    `message` says how it ended; `checkpoint` is the state to resume from, with the history.
-    """
+    """A posterior and likelihood after training (those of the best held-out score, if there was one)."""
 
     posterior: Posterior
     likelihood: Any
-    checkpoint: Checkpoint
-    message: str
+    checkpoint: Checkpoint  # to resume from, with the history
+    message: str  # how it ended
 
     @property
     def history(self) -> tuple[float, ...]:
-        """The ELBO estimate of every step."""
         return self.checkpoint.history
 
     @property
     def scores(self) -> tuple[tuple[int, float], ...]:
-        """(step, mean log predictive density of the held-out rows)."""
         return self.checkpoint.scores
 
 
 class Trainer:
     """Stochastic training of one model; make it once, and `run` it on batches as often as you like.
 
-    Parameters
-    ----------
-    terms, likelihood : the model, with starting values.
-    n_rows : N, the rows that a batch stands for.
-    gamma : γ, starting locations of inducing points for the mean, or None.
-    learning_rate : of Adam.
-    natural_step, ramp : ρ, reached after `ramp` steps.
-    cooling : the steps between which both rates fall to a hundredth, so that the last parameters are no chance ones;
-        by default the rates stay as they are.
-    train_locations : move γ, and inducing points in the terms.
-    block : steps compiled into one call; scores are taken and checkpoints offered between blocks.
+    Terms and likelihood have starting values, as has γ, inducing points for the mean; batches stand for `n_rows`. The
+    rest are fields of `Settings`.
     """
 
     @in_double_precision
     def __init__(
-        self,
-        terms: Sum | Iterable[Term],
-        likelihood: Any,
-        n_rows: int,
-        *,
-        gamma: Any | None = None,
-        learning_rate: float = 0.01,
-        natural_step: float = 0.1,
-        ramp: int = 100,
-        cooling: tuple[int, int] | None = None,
-        train_locations: bool = True,
-        block: int = 50,
+        self, terms: Sum | Iterable[Term], likelihood: Any, n_rows: int, *, gamma: Any | None = None, **settings: Any
     ):
         n_rows = whole(n_rows, "n_rows", at_least=1, remedy="give the rows of the whole data set")
-        self.block = whole(block, "block", at_least=1, remedy="50 steps in one call are a good choice")
-        ramp = whole(ramp, "ramp", at_least=1, remedy="100 steps are a good choice")
-        natural_step = positive(natural_step, "natural_step", "0.1 is a good choice, 1 the largest")
-        if natural_step > 1:
-            raise InputError(f"natural_step must be at most 1, got {natural_step:g}; 0.1 is a good choice.")
-        cooling_from, cooling_to = _cooling(cooling)
-        terms = Sum.of(terms)
-        self._original = terms
-        term_parameters, terms_recipe = take_terms_apart(terms)
-        likelihood_parameters, likelihood_recipe = as_likelihood(likelihood).take_apart()
+        how = Settings(**settings)
+        self.block, self.settings = how.block, how.numbers(n_rows)
+        self._original = terms = Sum.of(terms)
+        of_terms, terms_recipe = take_terms_apart(terms)
+        of_likelihood, likelihood_recipe = as_likelihood(likelihood).take_apart()
         self._n_columns = max((max(t.columns) + 1 for t in terms if t.columns is not None), default=1)
         gamma = None if gamma is None or len(gamma) == 0 else jnp.asarray(matrix(gamma, "gamma"))
         if gamma is not None and gamma.shape[1] < self._n_columns:
             raise InputError(f"gamma has {gamma.shape[1]} columns, and the terms read {self._n_columns}.")
-        self._parameters = {
-            "terms": term_parameters,
-            "likelihood": likelihood_parameters,
-            "gamma": gamma,
-            "a_gamma": None if gamma is None else jnp.zeros(len(gamma)),
-        }
-        self._model = StepModel(terms_recipe, likelihood_recipe, terms.Kuu().size, train_locations)
-        self.settings = {
-            "n_rows": float(n_rows),
-            "learning_rate": positive(learning_rate, "learning_rate", "0.01 is a good choice"),
-            "natural_step": natural_step,
-            "ramp": float(ramp),
-            "cooling_from": cooling_from,
-            "cooling_to": cooling_to,
-        }
+        a_gamma = None if gamma is None else jnp.zeros(len(gamma))
+        self._parameters = {"terms": of_terms, "likelihood": of_likelihood, "gamma": gamma, "a_gamma": a_gamma}
+        self._model = StepModel(terms_recipe, likelihood_recipe, terms.Kuu().size, how.train_locations)
 
     @property
     def fingerprint(self) -> str:
@@ -156,18 +144,13 @@ class Trainer:
         patience: int | None = None,
         on_block: Callable[[Checkpoint], bool | None] | None = None,
     ) -> Trained:
-        """Train on batches `(X, y)`, all of one size, up to step `n_steps`.
+        """Train on batches `(X, y)`, all of one size, up to step `n_steps`. Ctrl-C returns what has been reached.
 
-        Parameters
-        ----------
-        resume : a checkpoint to go on from; the batches must be those that would have followed (`minibatches` has
-            `first` for that). Then the result is the same as without the break, to the last bit.
-        held_out : rows `(X, y)` that are scored after every block; the best state is the result.
-        patience : stop once the score has not risen for this many steps.
-        on_block : called after every block, to show progress or to save the checkpoint; if it returns true, training
-            ends. (`odvff.inference.stochastic.checkpoint` has `save_checkpoint`.)
-
-        Interrupting (Ctrl-C) returns what has been reached.
+        From a checkpoint to `resume`, and batches that would have followed (`minibatches` has `first` for that), the
+        result is the same as without the break, to the last bit. Rows `(X, y)` that are `held_out` are scored after
+        every block: the best state is the result, and with `patience` it ends once the score has not risen for so many
+        steps. `on_block`, called after every block, may show progress or save the checkpoint (`save_checkpoint` of
+        `odvff.inference.stochastic.checkpoint`); if it returns true, training ends.
         """
         n_steps = whole(n_steps, "n_steps", at_least=1, remedy="a few thousand are usual")
         if patience is not None:
@@ -175,17 +158,21 @@ class Trainer:
             if held_out is None:
                 raise InputError("patience needs `held_out` rows to score; give some, or leave it out.")
         now = Checkpoint(self.start()) if resume is None else resume
-        held_out = None if held_out is None else _checked_rows(held_out)
+        if held_out is not None:
+            held_out = _pair(held_out, "held_out ", "held_out must be a pair (X, y).")
+            if len(held_out[0]) == 0:
+                raise InputError("held_out has no rows; give some to score, or leave it out.")
         message = f"{n_steps} steps"
         try:
             with one_blas_thread():
-                for Xs, ys, n in _stacked(batches, now.step, n_steps, self.block, self._n_columns):
+                for Xs, ys, n in self._stacked(batches, now.step, n_steps):
                     now = self._scored(self._advance(now, Xs, ys, n), held_out)
                     if on_block is not None and on_block(now):
                         message = "stopped on request"
                         break
-                    if patience is not None and now.stale >= patience:
-                        message = f"the held-out score has not risen for {now.stale} steps"
+                    stale = 0 if held_out is None else now.step - max(now.scores, key=lambda score: score[1])[0]
+                    if patience is not None and stale >= patience:
+                        message = f"the held-out score has not risen for {stale} steps"
                         break
                 else:
                     if now.step < n_steps:
@@ -198,6 +185,27 @@ class Trainer:
             raise InputError("there was no batch to train on.")
         posterior, likelihood = self.posterior(now.best or now.state)
         return Trained(posterior, likelihood, now, message)
+
+    def _stacked(self, batches: Iterable[Any], step: int, n_steps: int) -> Iterator[tuple[Any, Any, int]]:
+        """Batches in blocks of one length that end at multiples of it (a short one is filled), and how many in each."""
+        source, shape, block, n_columns = iter(batches), None, self.block, self._n_columns
+        while step < n_steps:
+            gathered = []
+            for batch in islice(source, min(block - step % block, n_steps - step)):
+                X, y = _pair(batch, "", A_BATCH)
+                if X.shape[1] < n_columns:
+                    raise InputError(f"a batch has {X.shape[1]} columns, and the terms read {n_columns}.")
+                shape = X.shape if shape is None else shape
+                if X.shape != shape:
+                    raise InputError(f"all batches must have one shape, got {shape} and {X.shape}; drop the short one.")
+                gathered.append((X, y))
+            if not gathered:
+                return
+            n = len(gathered)
+            step += n
+            gathered += gathered[-1:] * (block - n)
+            Xs, ys = zip(*gathered, strict=True)
+            yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys)), n
 
     def _advance(self, now: Checkpoint, Xs: Any, ys: Any, n: int) -> Checkpoint:
         """Up to a block of steps; if the ELBO is lost on the way, the same again with shorter natural steps.
@@ -242,17 +250,6 @@ class Trainer:
         return q, self._model.likelihood(p["likelihood"])
 
 
-def _cooling(steps: tuple[int, int] | None) -> tuple[float, float]:
-    """Where the rates begin to fall, and where they end; by default after any step there will ever be."""
-    if steps is None:
-        return 1e18, 2e18
-    if not isinstance(steps, list | tuple) or len(steps) != 2:
-        raise InputError(f"cooling is a pair of steps (first, last), got {steps!r}.")
-    first = whole(steps[0], "the first step of cooling", at_least=0, remedy="three quarters of all steps are usual")
-    last = whole(steps[1], "the last step of cooling", at_least=first + 1, remedy="it is usually the last of all steps")
-    return float(first), float(last)
-
-
 def _lost(step: int, values: Any) -> str:
     first = step + int(np.argmax(~np.isfinite(values)))
     if first == 0:
@@ -268,53 +265,17 @@ def _lost(step: int, values: Any) -> str:
     )
 
 
-def _checked_rows(rows: Any) -> tuple[Any, Any]:
+def _pair(rows: Any, whose: str, refusal: str) -> tuple[Float[Array, "N D"], Float[Array, " N"]]:
+    """X and y, checked."""
     if not isinstance(rows, list | tuple) or len(rows) != 2:
-        raise InputError("held_out must be a pair (X, y).")
-    X = matrix(rows[0], "held_out X")
-    if len(X) == 0:
-        raise InputError("held_out has no rows; give some to score, or leave it out.")
-    return X, vector(rows[1], "held_out y", size=len(X))
-
-
-def _stacked(
-    batches: Iterable[tuple[Any, Any]], step: int, n_steps: int, block: int, n_columns: int
-) -> Iterator[tuple[Any, Any, int]]:
-    """Batches gathered into blocks of one shape, with how many there are in each; a short block is filled up.
-
-    Blocks end at multiples of their length, wherever the first one starts.
-    """
-    source, shape = iter(batches), None
-    while step < n_steps:
-        gathered = []
-        for batch in islice(source, min(block - step % block, n_steps - step)):
-            if not isinstance(batch, list | tuple) or len(batch) != 2:
-                raise InputError(
-                    "a batch is a pair (X, y); pass an iterable of such pairs (weights are not supported)."
-                )
-            X = matrix(batch[0], "X")
-            if X.shape[1] < n_columns:
-                raise InputError(f"a batch has {X.shape[1]} columns, and the terms read {n_columns}.")
-            shape = X.shape if shape is None else shape
-            if X.shape != shape:
-                raise InputError(f"all batches must have one shape, got {shape} and {X.shape}; drop the short one.")
-            gathered.append((X, vector(batch[1], "y", size=len(X))))
-        if not gathered:
-            return
-        n = len(gathered)
-        step += n
-        gathered += gathered[-1:] * (block - n)
-        Xs, ys = zip(*gathered, strict=True)
-        yield jnp.asarray(np.stack(Xs)), jnp.asarray(np.stack(ys)), n
+        raise InputError(refusal)
+    X = matrix(rows[0], f"{whose}X")
+    return X, vector(rows[1], f"{whose}y", size=len(X))
 
 
 def minibatches(X: Any, y: Any, batch_size: int, *, seed: int = 0, first: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Endless batches from arrays: every epoch a new order of the rows, the last short batch left out.
-
-    `first` skips batches: resuming at step n with `first=n` gives those that would have followed.
-    """
-    X = matrix(X, "X")
-    y = vector(y, "y", size=len(X))
+    """Endless batches, every epoch in a new order, without a short last one; resuming at step n, give `first=n`."""
+    X, y = _pair((X, y), "", A_BATCH)
     batch_size = whole(batch_size, "batch_size", at_least=1, remedy="500 is usual")
     first = whole(first, "first", at_least=0, remedy="it is the number of batches to skip")
     if batch_size > len(X):
