@@ -86,7 +86,7 @@ class NumericalError(OdvffError, ArithmeticError):
 
 
 class FitWarning(Message, UserWarning):
-    """A fit ended, but a person should know how."""
+    """Something about a fit that a person should know."""
 
     def in_units(self, shift: float, scale: float) -> "FitWarning":
         """The same where y = shift + scale·(the y of the fit)."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odvff import Categorical, Fourier, InducingPoints, Levels, Matern, Sum, Term
-from odvff.inference.stochastic.trainable import whiten
+from odvff.inference.traced import whiten
 
 
 def mixed_terms(scale):

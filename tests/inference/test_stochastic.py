@@ -26,8 +26,8 @@ from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.fit import Ascent
 from odvff.inference.collapsed.moving import MovingBound, climb_moving
 from odvff.inference.stochastic.checkpoint import load_checkpoint, save_checkpoint
-from odvff.inference.stochastic.trainable import take_terms_apart
 from odvff.inference.stochastic.trainer import Checkpoint, Trainer, minibatches
+from odvff.inference.traced import take_terms_apart
 from odvff.likelihoods import log_predictive_density
 from odvff.likelihoods.logit import Logit
 from odvff.statistics import collect

@@ -1,9 +1,9 @@
 """Kernels by their plain numbers, so that a model of a table runs on NumPy; and GPJax's, read without importing it.
 
-A kernel of your own is a subclass of `Kernel`.
+A kernel of your own is a subclass of `Kernel`, or of `Scaled`, which is what fixed features need.
 """
 
-from odvff.kernels.plain import Categorical, Kernel, Matern
+from odvff.kernels.plain import Categorical, Kernel, Matern, Scaled
 from odvff.kernels.products import Additive, Separable, separable, separable_columns
 from odvff.kernels.reading import (
     categorical,
@@ -17,6 +17,6 @@ from odvff.kernels.reading import (
     variances,
 )
 
-__all__ = ["Additive", "Categorical", "Kernel", "Matern", "Separable"]
+__all__ = ["Additive", "Categorical", "Kernel", "Matern", "Scaled", "Separable"]
 __all__ += ["categorical", "columns", "covariance", "matern", "one_column", "parameter", "plain", "point_sum"]
 __all__ += ["separable", "separable_columns", "variances"]

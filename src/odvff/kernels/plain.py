@@ -48,11 +48,13 @@ class Kernel(ABC):
     @property
     def total_variance(self) -> Any:
         """σ², what all of k is proportional to."""
-        raise KernelError(f"{type(self).__name__} has no variance that features could take it by.")
+        raise KernelError(f"{type(self).__name__} says no variance; derive it from odvff.kernels.Scaled.")
 
     def with_numbers(self, scales: Sequence[Any], variance: Any) -> Self:
         """The same with these lengthscales and this variance."""
-        raise KernelError(f"{type(self).__name__} has no lengthscales and variance to replace.")
+        raise KernelError(
+            f"{type(self).__name__} says no lengthscales and variance; derive it from odvff.kernels.Scaled."
+        )
 
     def point_sum(self, points: Float[Array, " G"], weights: Float[Array, " G"]) -> Callable[[Array], Array] | None:
         """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""

@@ -50,6 +50,11 @@ def likelihood_for(likelihood: Any, *, labels: bool) -> Likelihood:
             f"the likelihood {found.name!r} is for {'classes' if found.for_labels else 'numbers'}; use "
             f"{'ODVFFClassifier' if found.for_labels else 'ODVFFRegressor'}, or one of {', '.join(choices)}."
         )
+    if found.n_processes > 1:
+        raise InputError(
+            f"the likelihood {found.name!r} has a second process for its noise, which estimators do not have; use "
+            "odvff.inference.sites.fit_sites with `noise_terms`."
+        )
     return found
 
 

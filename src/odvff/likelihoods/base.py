@@ -58,6 +58,12 @@ class Likelihood(ABC):
         for key in self._fields():
             object.__setattr__(self, key, positive(getattr(self, key), f"{key.replace('_', ' ')} of {self.name}"))
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        annotated = [fact for fact in vars(cls).get("__annotations__", {}) if hasattr(Likelihood, fact)]
+        if annotated:
+            raise TypeError(f"{cls.__name__}.{annotated[0]} is a fact and no parameter: leave out its annotation.")
+
     @abstractmethod
     def given(self, f: Array) -> Any:
         """p(y|f), with `mean`, `var`, `cdf`, `ppf`, `rvs` and `logpdf` or `logpmf` as SciPy's frozen distributions."""

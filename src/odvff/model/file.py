@@ -17,7 +17,7 @@ import numpy as np
 
 import odvff
 from odvff.design import STRUCTURES
-from odvff.errors import FileError, OdvffError
+from odvff.errors import FileError, InputError, OdvffError
 from odvff.features import Features, Fourier, InducingPoints, Kronecker, Levels
 from odvff.features.base import Stored
 from odvff.kernels import Additive, Categorical, Kernel, Matern, Separable
@@ -79,9 +79,13 @@ def load(path: str | os.PathLike[str], known: Iterable[type] = ()) -> Model:
     A file names classes; those from outside the package must be among the `known`.
     """
     arrays, header = storage.read(path, KIND)
+    known = tuple(known) if isinstance(known, Iterable) and not isinstance(known, type) else (known,)
+    wrong = next((one for one in known if not isinstance(one, type)), None)
+    if wrong is not None:
+        raise InputError(f"known holds {wrong!r}, which is no class; give classes, such as known=[MyLikelihood].")
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):  # numbers that a fit would not have made
-            return _model(arrays, header, tuple(known))
+            return _model(arrays, header, known)
     except UnknownClassError as error:
         raise FileError(f"{path} {error}") from error
     except FileError as error:
@@ -107,7 +111,8 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    q = output.posterior
+    q, likelihood = output.posterior, output.predictive.likelihood
+    _refuse_namesake(likelihood, likelihood.name, [own.name for own in LIKELIHOODS], LIKELIHOODS)
     arrays[prefix + "mean"] = q.mean_u
     root = np.asarray(q.root) if q.root.ndim == 2 else np.diag(q.root)
     upper = not np.tril(root, -1).any()
@@ -122,8 +127,8 @@ def _output_words(output: Output, prefix: str, arrays: dict[str, Any]) -> dict[s
         **{name: plain(getattr(output, name)) for name in OF_OUTPUT},
         "terms": [term_words(term, f"{prefix}{t}.", arrays) for t, term in enumerate(q.terms)],
         "root": "upper" if upper else "lower",
-        "likelihood": output.predictive.likelihood.name,
-        "likelihood_parameters": output.predictive.likelihood.parameters(),
+        "likelihood": likelihood.name,
+        "likelihood_parameters": likelihood.parameters(),
         "shift": output.predictive.units.shift,
         "scale": output.predictive.units.scale,
     }
@@ -133,8 +138,8 @@ def term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any
     """A term as plain values, and its arrays under names with this prefix."""
     features, kernel = term.features, kernel_words(term.kernel)
     for one in (features, *features.factors):
-        _refuse_namesake(one, one.kind(), FEATURES)
-    _refuse_namesake(term.kernel, kernel["kind"], KERNELS[:-1])
+        _refuse_namesake(one, one.kind(), [own.kind() for own in FEATURES], FEATURES)
+    _refuse_namesake(term.kernel, kernel["kind"], [own.kind() for own in KERNELS[:-1]], KERNELS[:-1])
     return {
         "name": term.name,
         "columns": None if term.columns is None else list(term.columns),
@@ -143,13 +148,13 @@ def term_words(term: Term, prefix: str, arrays: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _refuse_namesake(value: Any, kind: str, ours: tuple[Any, ...]) -> None:
+def _refuse_namesake(value: Any, name: str, taken: list[str], ours: tuple[Any, ...]) -> None:
     """A class that is called as one of ours would come back as ours."""
     foreign = not type(value).__module__.startswith("gpjax") and type(value) not in ours
-    if foreign and kind in {one.kind() for one in ours}:
+    if foreign and name in (*taken, ""):
         raise FileError(
-            f"{type(value).__name__} is called {kind!r} in files, as a class of odvff's; give it another name, or a "
-            "`kind` of its own."
+            f"{type(value).__name__} is called {name!r} in files, as a class of odvff's or none; give it another name, "
+            "or a `kind` of its own (a likelihood: a `name`)."
         )
 
 

@@ -3,9 +3,9 @@
     effects ──posterior──▶ f ──likelihood──▶ standardised y ──units──▶ y
                + local            + noise
 
-At coded rows `latent` gives the marginals of f; every question is asked of these. What neighbours add (`local`) enters
-in `latent` and `mean_of_f`; noise that depends on the row (`noise`) becomes one more part of `Marginals`, which the
-likelihood is shown. Both are none yet.
+At coded rows `latent` gives the marginals of f; every question is asked of these. There is room for what neighbours add
+(`local`), which enters in `latent` and `mean_of_f`, and for noise that depends on the row (`noise`), which becomes one
+more part of `Marginals` and of what the likelihood is shown here. Both are none yet.
 """
 
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ from jax.flatten_util import ravel_pytree
 
 from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed.fit import Ascent, Climb, Fit, noise_limits, scale_of
-from odvff.inference.stochastic.trainable import Recipe, take_terms_apart, whiten
+from odvff.inference.traced import Recipe, take_terms_apart, whiten
 from odvff.linalg import Dense
 from odvff.posterior import Posterior
 from odvff.statistics import Rows, Statistics, collect

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from odvff.inference.stochastic.trainable import Recipe, whiten
+from odvff.inference.traced import Recipe, whiten
 from odvff.likelihoods import expected_log_density
 from odvff.posterior.residual import residual_variance
 from odvff.support.arrays import Array

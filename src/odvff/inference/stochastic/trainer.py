@@ -17,7 +17,7 @@ import numpy as np
 
 from odvff.errors import InputError, NumericalError
 from odvff.inference.stochastic.natural_step import ADAM, State, StepModel, run_block
-from odvff.inference.stochastic.trainable import concrete, take_terms_apart
+from odvff.inference.traced import concrete, take_terms_apart
 from odvff.likelihoods import as_likelihood, log_predictive_density
 from odvff.posterior import Posterior
 from odvff.support.arrays import Array, in_double_precision
