@@ -28,9 +28,6 @@ class _ComposedFactor(Factor):
     def apply(self, b: Array) -> Array:
         return self._each(lambda C, x: C.apply(x), b)
 
-    def apply_transpose(self, b: Array) -> Array:
-        return self._each(lambda C, x: C.apply_transpose(x), b)
-
 
 def _factors(parts: Iterable[Covariance], names: Iterable[str]) -> Iterator[Factor]:
     """The factor of every part; an error has its name."""
@@ -68,9 +65,6 @@ class _Blocks:
 class BlockFactor(_Blocks, _ComposedFactor):
     """blockdiag(C_1, …, C_T)."""
 
-    def logdet(self) -> Array:
-        return sum(C.logdet() for C in self.blocks)
-
 
 @dataclass(frozen=True)
 class BlockDiagonal(_Blocks, Covariance):
@@ -105,10 +99,6 @@ class _Product:
 
 class KroneckerFactor(_Product, _ComposedFactor):
     """C_1 ⊗ … ⊗ C_d."""
-
-    def logdet(self) -> Array:
-        # log|⊗ K_i| = Σ_i (n / n_i) log|K_i|
-        return sum(self.size // C.size * C.logdet() for C in self.factors)
 
 
 class KroneckerProduct(_Product, Covariance):

@@ -52,19 +52,10 @@ class LowRankFactor(DiagonalFactor):
     def apply(self, b: Array) -> Array:
         return super().apply(b + self.W @ solve_triangular(self._one_plus, self.W.T @ b))
 
-    def apply_transpose(self, b: Array) -> Array:
-        b = super().apply_transpose(b)
-        return b + self.W @ solve_triangular(self._one_plus, self.W.T @ b, transpose=True)
-
     def whitened_low_rank(self) -> Array:
         """C⁻¹ U = M⁻¹ W = W (I + Λᵀ)⁻¹ Λ⁻¹ (I + Λ), of shape (n, r)."""
         inner = solve_triangular(self.lower, self._one_plus)
         return self.W @ solve_triangular(self._one_plus, inner, transpose=True)
-
-    def logdet(self) -> Array:
-        # log|D + UUᵀ| = log|D| + log|I + WᵀW|
-        xp = namespace(self.W)
-        return super().logdet() + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
 
 
 @dataclass(frozen=True)
@@ -125,17 +116,6 @@ class BorderedFactor(Factor):
         h = self.core.apply(x)
         R = op.V @ (self.Y.T @ x) + self.remainder.apply(z)
         return op.join(h, op.N @ (R + op.c @ h))
-
-    def apply_transpose(self, b: Array) -> Array:
-        op = self.operator
-        h, w = op.split(b)
-        R = op.N.T @ w
-        x = self.core.apply_transpose(h + op.c.T @ R) + self.Y @ (op.V.T @ R)
-        return op.join(x, self.remainder.apply_transpose(R))
-
-    def logdet(self) -> Array:
-        # N is unit triangular: its determinant is 1
-        return self.core.logdet() + self.remainder.logdet()
 
 
 @dataclass(frozen=True)

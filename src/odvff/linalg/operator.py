@@ -42,14 +42,6 @@ class Factor(ABC):
     def apply(self, b: Array) -> Array:
         """C b."""
 
-    @abstractmethod
-    def apply_transpose(self, b: Array) -> Array:
-        """Cᵀ b."""
-
-    @abstractmethod
-    def logdet(self) -> Array:
-        """log |K| = 2 log |det C|."""
-
     def dense(self) -> Array:
         return self.apply(np.eye(self.size))
 
@@ -60,10 +52,6 @@ class Covariance(ABC):
     @property
     @abstractmethod
     def size(self) -> int: ...
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self.size, self.size)
 
     @abstractmethod
     def __matmul__(self, b: Array) -> Array:
@@ -77,24 +65,10 @@ class Covariance(ABC):
         """K as an array."""
         return self @ np.eye(self.size)
 
-    def diagonal(self) -> Array:
-        """The diagonal of K."""
-        K = self.dense()
-        return namespace(K).diagonal(K)
-
     def solve(self, b: Array) -> Array:
         """K⁻¹ b."""
         C = self.factor()
         return C.solve_transpose(C.solve(b))
-
-    def logdet(self) -> Array:
-        """log |K|."""
-        return self.factor().logdet()
-
-    def trace_solve(self, A: Array) -> Array:
-        """tr(K⁻¹ A) for a square array A."""
-        solved = self.solve(A)
-        return namespace(solved).trace(solved)
 
 
 def scale_rows(scale: Array, b: Array) -> Array:
@@ -119,11 +93,6 @@ class DiagonalFactor(Factor):
         return scale_rows(self.scale, b)
 
     solve_transpose = solve
-    apply_transpose = apply
-
-    def logdet(self) -> Array:
-        xp = namespace(self.scale)
-        return 2 * xp.sum(xp.log(self.scale))
 
 
 @dataclass(frozen=True)
@@ -166,13 +135,6 @@ class DenseFactor(DiagonalFactor):
     def apply(self, b: Array) -> Array:
         return super().apply(self.lower @ b)
 
-    def apply_transpose(self, b: Array) -> Array:
-        return self.lower.T @ super().apply_transpose(b)
-
-    def logdet(self) -> Array:
-        xp = namespace(self.lower)
-        return super().logdet() + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
-
 
 @dataclass(frozen=True)
 class Dense(Covariance):
@@ -192,15 +154,12 @@ class Dense(Covariance):
     def dense(self) -> Array:
         return self.matrix
 
-    def diagonal(self) -> Array:
-        return namespace(self.matrix).diagonal(self.matrix)
-
     def __matmul__(self, b: Array) -> Array:
         return self.matrix @ b
 
     def factor(self) -> DenseFactor:
         xp = namespace(self.matrix)
-        diagonal = self.diagonal()
+        diagonal = xp.diagonal(self.matrix)
         if not is_traced(self.matrix):
             _check_entries(self.matrix, diagonal)
         scale = xp.sqrt(diagonal)
