@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from odvff import kernels
-from odvff.errors import FileError, InputError, KernelError
+from odvff.errors import FileError, InputError
 from odvff.linalg import Covariance
 from odvff.support.arrays import Array
 from odvff.support.checks import matrix
@@ -287,15 +287,6 @@ class FixedFeatures(Features):
         if self != fewer:
             raise InputError(f"{self!r} do not contain {fewer!r}.")
         return None
-
-
-def check_features(value: Any) -> None:
-    """Are these features?"""
-    if not isinstance(value, Features):
-        raise KernelError(
-            "features must be an instance of a class of odvff.features, or of your own that is derived from one of "
-            f"them, got {value!r}."
-        )
 
 
 def _plain(value: Any) -> Any:

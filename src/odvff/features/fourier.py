@@ -13,7 +13,7 @@ of t^k the Gram matrix of rows that are spread evenly over the box is nearly dia
 functions, so whitened features are equal in either basis.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 from odvff.errors import FactorizationError, InputError
 from odvff.features.base import Axis, Features, OnUnitBox, Stored, WhitenedGroup
 from odvff.features.cells import taylor
-from odvff.features.interval import Curve, IntervalFeatures, checked_interval
+from odvff.features.interval import IntervalFeatures, checked_interval
 from odvff.features.matern_gram import (
     BERNOULLI_COEFFICIENTS,
     MONOMIALS_IN_BERNOULLI,
@@ -233,7 +233,7 @@ class OrthogonalFourier(Fourier):
     def axes(self) -> tuple[Axis, ...]:
         return (Axis(self.interval, self.n_harmonics, self.n_completing),)
 
-    def curve(self, kernel: Any, weights: Any) -> Curve:
+    def curve(self, kernel: Any, weights: Any) -> Callable[[Any], Any]:
         F = self.n_harmonics
         one, cosines, sines, remainders = np.split(weights, [1, F + 1, 2 * F + 1])
         # Σ_k w_k R̂_k, by the harmonics and the polynomial of each
@@ -241,9 +241,7 @@ class OrthogonalFourier(Fourier):
         powers = remainders @ polynomials
         powers[0] += one[0]
         sums = cosines + remainders @ own_cosines, sines + remainders @ own_sines, powers
-        tables = taylor(*(own[None] for own in sums))
-        left, right = (weights @ edge for edge in self.edges(self.order))
-        return Curve(self.interval, self.kernel_of(kernel), tables, left, right)
+        return self.curve_by(taylor(*(own[None] for own in sums)), kernel, weights)
 
     def coarsening(self, fewer: Any) -> Any | None:
         """The remainder that begins earlier is the later one and the harmonics between them,

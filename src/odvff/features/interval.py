@@ -9,7 +9,8 @@ By the reproducing property Cov(β_i, f(x)) = φ_i(x) for x in [a, b], with no h
 
 from abc import abstractmethod
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from math import comb, factorial
 from typing import Any, Self
@@ -106,6 +107,22 @@ class IntervalFeatures(FixedFeatures):
     def log_rates(self, kernel: Any) -> tuple[float, ...]:
         return (np.sqrt(2 * kernel.smoothness),)
 
+    def curve_by(self, tables: Any, kernel: Any, weights: Any) -> Callable[[Any], Any]:
+        """x ↦ wᵀKuf(x): by a table of `taylor` inside the box, a decaying tail on either side."""
+        k, (a, b) = self.kernel_of(kernel), self.interval
+        left, right = (weights @ edge for edge in self.edges(k.order))
+
+        def curve(x: Any) -> Any:
+            nearest = np.clip(x, a, b)
+            value = evaluate(tables, (nearest - a) / self.length, np.empty((1, len(x))))[0]
+            out = np.flatnonzero(x != nearest)
+            if len(out):
+                tails = tail_weights(np.abs(x[out] - nearest[out]), k, self.length)
+                value[out] = np.where(x[out] < a, left @ tails, right @ tails)
+            return value
+
+        return curve
+
     def edges(self, order: int) -> tuple[Any, Any]:
         """What features do outside the box, to the left and to the right: (|β|, s) each, times `tail_weights`."""
         left, right = self.states(order)
@@ -162,27 +179,6 @@ def _by_powers(features: Functions, order: int) -> dict[int, Any]:
             if i < order and j < order:
                 total[-i - j] += STATE_PRECISION[order][i, j] * np.outer(state[i], state[j])
     return total
-
-
-@dataclass(frozen=True)
-class Curve:
-    """x ↦ wᵀφ(x): by a table inside the box, a decaying tail on either side."""
-
-    interval: tuple[float, float]
-    kernel: Matern
-    tables: Any  # of `taylor` for t ∈ [0, 1]
-    left: Any  # what `tail_weights` are multiplied with
-    right: Any
-
-    def __call__(self, x: Any) -> Any:
-        (a, b), length = self.interval, self.interval[1] - self.interval[0]
-        nearest = np.clip(x, a, b)
-        value = evaluate(self.tables, (nearest - a) / length, np.empty((1, len(x))))[0]
-        out = np.flatnonzero(x != nearest)
-        if len(out):
-            tails = tail_weights(np.abs(x[out] - nearest[out]), self.kernel, length)
-            value[out] = np.where(x[out] < a, self.left @ tails, self.right @ tails)
-        return value
 
 
 def read_columns(kernels: Any, columns: Columns) -> Columns:

@@ -1,6 +1,6 @@
 """A categorical column, exactly: one feature for each level."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,8 +76,9 @@ class Levels(FixedFeatures):
         inverses = [Multiple(float(np.exp(p / 2))) for p in parameters[:, -1]]
         return WhitenedGroup(inverses, lambda Ms: np.zeros((len(Ms), 0)))
 
-    def curve(self, kernel: Any, weights: Any) -> "LevelCurve":
-        return LevelCurve(self, np.append(weights, 0.0))
+    def curve(self, kernel: Any, weights: Any) -> Callable[[Any], Any]:
+        values = np.append(weights, 0.0)  # 0 for the code −1
+        return lambda x: values.take(self.codes(x[:, None]).astype(np.intp))
 
     def refined(self, factor: int) -> "Levels":
         """Nothing is missing from the levels."""
@@ -110,14 +111,3 @@ class Multiple:
         return self.scale * M
 
     __rmatmul__ = __matmul__
-
-
-@dataclass(frozen=True)
-class LevelCurve:
-    """A number for each code, and 0 for the code −1."""
-
-    features: Levels
-    values: Any
-
-    def __call__(self, x: Any) -> Any:
-        return self.values.take(self.features.codes(x[:, None]).astype(np.intp))
