@@ -39,23 +39,19 @@ def taylor(cosines: Any, sines: Any, polynomials: Any) -> Any:
 
 def evaluate(tables: Any, t: Any, out: Any) -> Any:
     """Functions at positions t ∈ [0, 1], from their tables (K, 8, n), real or complex: (K, N), in `out`."""
+    n = tables.shape[-1]
     for start in range(0, len(t), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        _evaluate(tables, t[rows], out[:, rows])
+        v = t[rows] * n
+        cell = v.astype(np.intp)
+        np.minimum(cell, n - 1, out=cell)  # t = 1 belongs to the last
+        v -= cell
+        v -= 0.5
+        v, derivative = v.astype(tables.dtype, copy=False), np.empty(len(v), dtype=tables.dtype)
+        # Horner's rule in every cell
+        for value, table in zip(out[:, rows], tables, strict=True):
+            table[DEGREE].take(cell, out=value, mode="clip")
+            for row in table[DEGREE - 1 :: -1]:
+                value *= v
+                value += row.take(cell, out=derivative, mode="clip")
     return out
-
-
-def _evaluate(tables: Any, t: Any, out: Any) -> None:
-    """Horner's rule in every cell."""
-    n = tables.shape[-1]
-    v = t * n
-    cell = v.astype(np.intp)
-    np.minimum(cell, n - 1, out=cell)  # t = 1 belongs to the last
-    v -= cell
-    v -= 0.5
-    v, derivative = v.astype(tables.dtype, copy=False), np.empty(len(t), dtype=tables.dtype)
-    for value, table in zip(out, tables, strict=True):
-        table[DEGREE].take(cell, out=value, mode="clip")
-        for row in table[DEGREE - 1 :: -1]:
-            value *= v
-            value += row.take(cell, out=derivative, mode="clip")

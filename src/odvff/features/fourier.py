@@ -141,7 +141,6 @@ class Fourier(IntervalFeatures):
         return OnUnitBox(unit, (k.lengthscale / self.length, k.variance), partial(Matern, k.smoothness), t[:, None])
 
     def refined(self, factor: int) -> "Fourier":
-        """These among `factor` times as many harmonics."""
         factor = whole(factor, "factor", at_least=1, remedy="16 resolves most paths")
         return replace(self, n_harmonics=factor * self.n_harmonics)
 

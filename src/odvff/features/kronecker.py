@@ -61,7 +61,6 @@ class Kronecker(FixedFeatures):
         return Separable(tuple(factors)), read
 
     def Kuu(self, kernel: Any) -> KroneckerProduct:
-        """⊗ K_d."""
         return KroneckerProduct(tuple(f.Kuu(k) for f, k in self.sides(kernel)))
 
     def Kuf(self, kernel: Any, X: Array) -> Array:

@@ -59,11 +59,9 @@ class Levels(FixedFeatures):
         return codes
 
     def Kuu(self, kernel: Any) -> Diagonal:
-        """I/σ²."""
         return Diagonal(np.ones(self.n_levels) / categorical(kernel).variance)
 
     def Kuf(self, kernel: Any, X: Array) -> Array:
-        """One-hot codes, of shape (n_levels, N)."""
         categorical(kernel)
         X = matrix(X, "X")
         return self._one_hot(X[:, [one_column(kernel, X.shape[1])]])

@@ -34,13 +34,10 @@ class InducingPoints(Features):
         return len(self.locations)
 
     def Kuu(self, kernel: Any) -> Dense:
-        """k(Z, Z)."""
         return Dense(covariance(kernel, self.locations, self.locations), self.jitter)
 
     def Kuf(self, kernel: Any, X: Array) -> Array:
-        """k(Z, X), of shape (M, N)."""
-        X = matrix(X, "X", n_columns=self.locations.shape[1])
-        return covariance(kernel, self.locations, X)
+        return covariance(kernel, self.locations, matrix(X, "X", n_columns=self.locations.shape[1]))
 
     def refined(self, factor: int) -> "InducingPoints":
         """These points and (factor − 1) times as many more, at most 2000, spread over the box that they span."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from math import prod
+from operator import matmul
 from typing import Any
 
 from odvff.errors import FactorizationError
@@ -73,7 +74,7 @@ class BlockDiagonal(_Blocks, Covariance):
     names: tuple[str, ...]
 
     def __matmul__(self, b: Array) -> Array:
-        return self._each(lambda K, x: K @ x, b)
+        return self._each(matmul, b)
 
     def factor(self) -> BlockFactor:
         return BlockFactor(tuple(_factors(self.blocks, self.names)))
@@ -109,7 +110,7 @@ class KroneckerProduct(_Product, Covariance):
         return reduce(namespace(*parts).kron, parts)
 
     def __matmul__(self, b: Array) -> Array:
-        return self._each(lambda K, x: K @ x, b)
+        return self._each(matmul, b)
 
     def factor(self) -> KroneckerFactor:
         return KroneckerFactor(tuple(_factors(self.factors, (f"factor {i}" for i in range(len(self.factors))))))

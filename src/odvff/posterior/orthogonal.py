@@ -14,7 +14,7 @@ With K_β = C Cᵀ, ψ(x) = C⁻¹φ(x), whitened q(u) = N(m, S) and S = R Rᵀ:
 | ODVFF      | Fourier, or Fourier with points | inducing points |
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
-from odvff.posterior.fast import Curves, FastFeatures, PointSum
+from odvff.posterior.fast import FastFeatures, curves, point_sum
 from odvff.posterior.residual import residual_variance, unexplained
 from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator, with_detail
 from odvff.support.arrays import Array, is_traced, namespace
@@ -141,8 +141,8 @@ class Posterior:
         return mean + self._points(X)
 
     @cached_property
-    def _points(self) -> PointSum:
-        return PointSum(self.terms, self.gamma, self.a_gamma)
+    def _points(self) -> Callable[[Any], Any]:
+        return point_sum(self.terms, self.gamma, self.a_gamma)
 
     def _is_fast(self, X: Array) -> bool:
         return self.terms.is_fixed and not any(is_traced(v) for v in (X, self.root, self.weights))
@@ -152,8 +152,8 @@ class Posterior:
         return FastFeatures(self.terms)
 
     @cached_property
-    def _curves(self) -> Curves:
-        return Curves(self._fast, self._fast.factor.solve_transpose(self.whitened_weights))
+    def _curves(self) -> Callable[[Any], Any]:
+        return curves(self._fast, self._fast.factor.solve_transpose(self.whitened_weights))
 
     @cached_property
     def _is_upper(self) -> bool:
@@ -238,25 +238,22 @@ class Posterior:
         """Mean and variance of each f_t and of their sum, row by row."""
         X = matrix(X, "X")
         root = np.diag(self.root) if self.root.ndim == 1 else self.root
-        means, variances, projected = [], [], []
+        means, residuals, projected = [], [], []
         for term, s, C in zip(self.terms, self.factor.slices, self.factor.blocks, strict=True):
             phi = term.Kuf(X)
             psi = C.solve(phi)
             mean = self.weights[s] @ phi
-            if self.gamma is not None:
-                mean = mean + term.covariance(X, self.gamma) @ self.a_gamma
-            means.append(mean)
-            variances.append(residual_variance(term.variances(X), psi))
+            means.append(mean if self.gamma is None else mean + term.covariance(X, self.gamma) @ self.a_gamma)
+            residuals.append(residual_variance(term.variances(X), psi))
             projected.append(root[s].T @ psi)  # R_tᵀψ_t: inner products of these are the covariances
-        xp = namespace(*means, *variances, *projected)
-        residual = xp.stack(variances, axis=1)
+        xp = namespace(*means, *residuals, *projected)
+        mean, residual = xp.stack(means, axis=1), xp.stack(residuals, axis=1)
         explained = xp.stack([(p**2).sum(axis=0) for p in projected], axis=1)
         total = residual.sum(axis=1) + (sum(projected) ** 2).sum(axis=0)
         full = None
         if covariance:
             P = xp.stack(projected)  # (T, |β|, N)
             full = xp.einsum("tbn,sbn->nts", P, P) + residual[:, :, None] * np.eye(len(self.terms))
-        mean = xp.stack(means, axis=1)
         return Effects(self.terms.names, mean, residual + explained, mean.sum(axis=1), total, full)
 
 

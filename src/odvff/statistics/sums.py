@@ -18,7 +18,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.statistics.basis import signature
-from odvff.terms import Sum, Term
+from odvff.terms import Sum
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,14 @@ def with_fewer_harmonics(statistics: Statistics, terms: Sum, fewer: Sum) -> Stat
         return statistics
     if len(terms) != len(fewer):
         raise InputError(f"there are {len(terms)} terms, and {len(fewer)} with fewer harmonics; give one for each.")
-    maps = [_map(term, few) for term, few in zip(terms, fewer, strict=True)]
+    maps = []
+    for term, few in zip(terms, fewer, strict=True):
+        if term.columns != few.columns:
+            raise InputError(
+                f"term {term.name!r} has {term.features!r} of columns {term.columns}, which do not contain "
+                f"{few.features!r} of columns {few.columns}."
+            )
+        maps.append(term.fixed.coarsening(few.features))
     half = _times(maps, terms.slices, statistics.moments)
     moments = _times(maps, terms.slices, half.T)
     n_features = len(moments) - (len(statistics.moments) - statistics.n_features)
@@ -176,17 +183,7 @@ def holds(terms: Sum, fewer: Sum) -> bool:
     return all(term.fixed.holds(few.features) for term, few in pairs)
 
 
-def _map(term: Term, fewer: Term) -> Any | None:
-    """T of a term, from all of its features to the fewer ones; None where they are the same."""
-    if term.columns != fewer.columns:
-        raise InputError(
-            f"term {term.name!r} has {term.features!r} of columns {term.columns}, which do not contain "
-            f"{fewer.features!r} of columns {fewer.columns}."
-        )
-    return term.fixed.coarsening(fewer.features)
-
-
 def _times(maps: list[Any | None], slices: list[slice], M: Any) -> Any:
-    """diag(T_1, T_2, …, I) M."""
+    """diag(T_1, T_2, …, I) M, with T from all features of a term to its fewer ones; None where they are the same."""
     parts = [M[s] if T is None else T @ M[s] for T, s in zip(maps, slices, strict=True)]
     return np.concatenate([*parts, M[slices[-1].stop :]])
