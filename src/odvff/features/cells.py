@@ -4,18 +4,21 @@ A sum of F harmonics and a polynomial is analytic. With 36 F cells or more, (πF
 derivatives at the centre of a cell are enough, and they come from FFTs. A row costs the same however many there are.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.polynomial import polynomial
 from scipy.special import factorial
+
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 
 DEGREE, CELLS = 7, 36
 BLOCK_ROWS = 2**15  # in fewer, threads wait for each other's turn in the interpreter; more leave the cache
 
 
-def taylor(cosines: Any, sines: Any, polynomials: Any) -> Any:
-    """g^{(j)}/(j! nʲ) at the centres of n cells, (K, 8, n), of K functions g.
+def taylor(
+    cosines: Float[Array, "K F"], sines: Float[Array, "K F"], polynomials: Float[Array, "K _"]
+) -> Float[Array, "K 8 n"]:
+    """g^{(j)}/(j! nʲ) at the centres of n cells, of K functions g.
 
     They are Σ_m a_m cos 2πmt + b_m sin 2πmt + Σ_i p_i (t−½)^i: F harmonics and a few powers, a row for each function.
     """
@@ -37,7 +40,7 @@ def taylor(cosines: Any, sines: Any, polynomials: Any) -> Any:
     return tables
 
 
-def evaluate(tables: Any, t: Any, out: Any) -> Any:
+def evaluate(tables: Array, t: Float[Array, " N"], out: Array) -> Array:
     """Functions at positions t ∈ [0, 1], from their tables (K, 8, n), real or complex: (K, N), in `out`."""
     n = tables.shape[-1]
     for start in range(0, len(t), BLOCK_ROWS):

@@ -12,6 +12,7 @@ from odvff.kernels import Categorical, categorical, one_column
 from odvff.linalg import Diagonal
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix, whole
+from odvff.support.shapes import Float, Int
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,13 @@ class Levels(FixedFeatures):
     def boxes(self) -> tuple[None]:
         return (None,)
 
-    def fill(self, X: Array, out: Array) -> None:
+    def fill(self, X: Float[Array, "N 1"], out: Float[Array, "B N"]) -> None:
         out[:] = self._one_hot(X)
 
-    def _one_hot(self, X: Array) -> Array:
+    def _one_hot(self, X: Any) -> Float[Array, "B N"]:
         return (self.codes(X) == np.arange(self.n_levels)[:, None]) * 1.0
 
-    def codes(self, X: Array) -> Array:
+    def codes(self, X: Any) -> Float[Array, " N"]:
         """The one column of X, of codes that there are."""
         codes = matrix(X, "X", n_columns=1)[:, 0]
         if not is_traced(codes):
@@ -61,7 +62,7 @@ class Levels(FixedFeatures):
     def Kuu(self, kernel: Any) -> Diagonal:
         return Diagonal(np.ones(self.n_levels) / categorical(kernel).variance)
 
-    def Kuf(self, kernel: Any, X: Array) -> Array:
+    def Kuf(self, kernel: Any, X: Any) -> Float[Array, "B N"]:
         categorical(kernel)
         X = matrix(X, "X")
         return self._one_hot(X[:, [one_column(kernel, X.shape[1])]])
@@ -69,12 +70,12 @@ class Levels(FixedFeatures):
     def read(self, kernel: Any, columns: Columns) -> tuple[Categorical, Columns]:
         return categorical(kernel), columns
 
-    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Float[Array, "T 1"]) -> WhitenedGroup:
         # C⁻¹ = σ I, and no lengthscale
         inverses = [Multiple(float(np.exp(p / 2))) for p in parameters[:, -1]]
         return WhitenedGroup(inverses, lambda Ms: np.zeros((len(Ms), 0)))
 
-    def curve(self, kernel: Any, weights: Any) -> Callable[[Any], Any]:
+    def curve(self, kernel: Any, weights: Float[Array, " B"]) -> Callable[[Any], Any]:
         values = np.append(weights, 0.0)  # 0 for the code −1
         return lambda x: values.take(self.codes(x[:, None]).astype(np.intp))
 
@@ -82,7 +83,7 @@ class Levels(FixedFeatures):
         """Nothing is missing from the levels."""
         return self
 
-    def positions(self, fine: "Levels") -> np.ndarray:
+    def positions(self, fine: Any) -> Int[Array, " B"]:
         return np.arange(self.n_levels)
 
     def words(self) -> str:

@@ -12,6 +12,7 @@ from odvff.linalg import Dense
 from odvff.linalg.operator import DEFAULT_JITTER, check_jitter
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix
+from odvff.support.shapes import Float, Int
 from odvff.support.words import number
 
 
@@ -36,7 +37,7 @@ class InducingPoints(Features):
     def Kuu(self, kernel: Any) -> Dense:
         return Dense(covariance(kernel, self.locations, self.locations), self.jitter)
 
-    def Kuf(self, kernel: Any, X: Array) -> Array:
+    def Kuf(self, kernel: Any, X: Any) -> Float[Array, "B N"]:
         return covariance(kernel, self.locations, matrix(X, "X", n_columns=self.locations.shape[1]))
 
     def refined(self, factor: int) -> "InducingPoints":
@@ -46,7 +47,7 @@ class InducingPoints(Features):
         more = low + (high - low) * _spread(min((factor - 1) * len(Z), 2000), Z.shape[1])
         return self.moved(np.concatenate([Z, more]))
 
-    def positions(self, fine: "InducingPoints") -> np.ndarray:
+    def positions(self, fine: Any) -> Int[Array, " B"]:
         return np.arange(len(self.locations))
 
     def moved(self, locations: Any) -> "InducingPoints":
@@ -77,7 +78,7 @@ class InducingPoints(Features):
         return cls(locations, number(words["jitter"]))
 
 
-def _spread(n: int, d: int) -> np.ndarray:
+def _spread(n: int, d: int) -> Float[Array, "n d"]:
     """n points of an additive recurrence that fills the unit cube evenly (Roberts' generalised golden ratio)."""
     ratio = 2.0
     for _ in range(60):
