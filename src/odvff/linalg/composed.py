@@ -12,21 +12,22 @@ from typing import Any
 from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Factor
 from odvff.support.arrays import Array, concatenate, namespace
+from odvff.support.shapes import Float
 
 
 class _ComposedFactor(Factor):
     """One whose every operation is made of the same operation of its parts."""
 
     @abstractmethod
-    def _each(self, operation: Callable[[Any, Array], Array], b: Array) -> Array: ...
+    def _each(self, operation: Callable[[Any, Any], Any], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]: ...
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(lambda C, x: C.solve(x), b)
 
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(lambda C, x: C.solve_transpose(x), b)
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(lambda C, x: C.apply(x), b)
 
 
@@ -59,7 +60,7 @@ class _Blocks:
     def slices(self) -> list[slice]:
         return slices([block.size for block in self.blocks])
 
-    def _each(self, operation: Callable[[Any, Array], Array], b: Array) -> Array:
+    def _each(self, operation: Callable[[Any, Any], Any], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return concatenate(operation(A, b[s]) for A, s in zip(self.blocks, self.slices, strict=True))
 
 
@@ -73,7 +74,7 @@ class BlockDiagonal(_Blocks, Covariance):
 
     names: tuple[str, ...]
 
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(matmul, b)
 
     def factor(self) -> BlockFactor:
@@ -90,7 +91,7 @@ class _Product:
     def size(self) -> int:
         return prod(A.size for A in self.factors)
 
-    def _each(self, operation: Callable[[Any, Array], Array], b: Array) -> Array:
+    def _each(self, operation: Callable[[Any, Any], Any], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         # one axis at a time: it is in front, all others are right-hand sides, and it goes to the end
         x = b
         for A in self.factors:
@@ -105,11 +106,11 @@ class KroneckerFactor(_Product, _ComposedFactor):
 class KroneckerProduct(_Product, Covariance):
     """K_1 ⊗ … ⊗ K_d: products of one-dimensional features."""
 
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         parts = [K.dense() for K in self.factors]
         return reduce(namespace(*parts).kron, parts)
 
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(matmul, b)
 
     def factor(self) -> KroneckerFactor:

@@ -15,6 +15,7 @@ import numpy as np
 
 from odvff.errors import FactorizationError, InputError
 from odvff.support.arrays import Array, cholesky, is_traced, namespace, solve_triangular
+from odvff.support.shapes import Float
 
 DEFAULT_JITTER = 1e-12
 """Added to the unit diagonal of the scaled matrix: enough to keep rounding from turning eigenvalues negative."""
@@ -31,18 +32,18 @@ class Factor(ABC):
     def size(self) -> int: ...
 
     @abstractmethod
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """C⁻¹ b."""
 
     @abstractmethod
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """C⁻ᵀ b."""
 
     @abstractmethod
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """C b."""
 
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         return self.apply(np.eye(self.size))
 
 
@@ -54,24 +55,24 @@ class Covariance(ABC):
     def size(self) -> int: ...
 
     @abstractmethod
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """K b."""
 
     @abstractmethod
     def factor(self) -> Factor:
         """C with K = C Cᵀ; raises `FactorizationError` if K is not positive definite to working precision."""
 
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         """K as an array."""
         return self @ np.eye(self.size)
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """K⁻¹ b."""
         C = self.factor()
         return C.solve_transpose(C.solve(b))
 
 
-def scale_rows(scale: Array, b: Array) -> Array:
+def scale_rows(scale: Float[Array, " B"], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
     """diag(scale) b."""
     return scale * b if b.ndim == 1 else scale[:, None] * b
 
@@ -80,16 +81,16 @@ def scale_rows(scale: Array, b: Array) -> Array:
 class DiagonalFactor(Factor):
     """C = diag(scale), and the outermost part of factors that scale."""
 
-    scale: Array
+    scale: Float[Array, " B"]
 
     @property
     def size(self) -> int:
         return len(self.scale)
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return scale_rows(1 / self.scale, b)
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return scale_rows(self.scale, b)
 
     solve_transpose = solve
@@ -99,13 +100,13 @@ class DiagonalFactor(Factor):
 class Diagonal(Covariance):
     """K = diag(d) with positive d."""
 
-    d: Array
+    d: Float[Array, " B"]
 
     @property
     def size(self) -> int:
         return len(self.d)
 
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return scale_rows(self.d, b)
 
     def factor(self) -> DiagonalFactor:
@@ -123,16 +124,16 @@ def check_jitter(jitter: float) -> None:
 class DenseFactor(DiagonalFactor):
     """C = diag(√d) L with L lower triangular; `jitter` is what was added to the unit diagonal to get there."""
 
-    lower: Array
+    lower: Float[Array, "B B"]
     jitter: float
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return solve_triangular(self.lower, super().solve(b))
 
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return super().solve_transpose(solve_triangular(self.lower, b, transpose=True))
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return super().apply(self.lower @ b)
 
 
@@ -144,17 +145,17 @@ class Dense(Covariance):
     and so on are tried up to 1e-6; while JAX traces, where nothing can be retried, just `jitter` itself.
     """
 
-    matrix: Array
+    matrix: Float[Array, "B B"]
     jitter: float = DEFAULT_JITTER
 
     @property
     def size(self) -> int:
         return int(self.matrix.shape[0])
 
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         return self.matrix
 
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self.matrix @ b
 
     def factor(self) -> DenseFactor:
@@ -177,7 +178,7 @@ class Dense(Covariance):
         raise _failure(unit, tuple(tried))
 
 
-def _check_entries(matrix: Array, diagonal: Array) -> None:
+def _check_entries(matrix: Float[Array, "B B"], diagonal: Float[Array, " B"]) -> None:
     if not np.isfinite(matrix).all():
         raise FactorizationError(
             f"the {len(diagonal)} × {len(diagonal)} covariance has {np.sum(~np.isfinite(matrix))} entries that are "
@@ -193,7 +194,7 @@ def _check_entries(matrix: Array, diagonal: Array) -> None:
         )
 
 
-def _failure(unit: Array, tried: tuple[float, ...]) -> FactorizationError:
+def _failure(unit: Float[Array, "B B"], tried: tuple[float, ...]) -> FactorizationError:
     """Measure what is wrong, and rank the causes by the measurement."""
     eigenvalues = np.linalg.eigvalsh((unit + unit.T) / 2)
     smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
