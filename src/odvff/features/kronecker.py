@@ -193,7 +193,7 @@ def _partial_trace(M: Float[Array, "B B"], sizes: Sequence[int], keep: int) -> F
     return np.einsum("aibajb->ij", M.reshape(before, n, after, before, n, after))
 
 
-def row_products(parts: list[Float[Array, "_ N"]]) -> Float[Array, "B N"]:
+def row_products(parts: list[Array]) -> Float[Array, "B N"]:
     """Columnwise Kronecker products: (n_1, N), (n_2, N), … → (n_1 n_2 …, N)."""
     product = parts[0]
     for part in parts[1:]:

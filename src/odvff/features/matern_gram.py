@@ -137,7 +137,7 @@ def harmonic_rows(table: np.ndarray, n_harmonics: int, s: int, mu: Array) -> Arr
     return rows / (each ** np.arange(len(table) // 2))[..., None]
 
 
-def harmonic_table(numerators: list[dict[int, int]], s: int) -> Float[Array, "K _"]:
+def harmonic_table(numerators: list[dict[int, int]], s: int) -> Array:
     """The coefficients of y^{−s} … y^{2s−1} in 2 Re of every numerator, and in −2 Im of it in the next row."""
     table = np.zeros((2 * len(numerators), 3 * s))
     for row, numerator in enumerate(numerators):

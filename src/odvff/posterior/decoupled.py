@@ -10,6 +10,7 @@ Bases are any features of one `Sum`: `alpha`/`gamma` are inducing points, β are
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from odvff.errors import InputError
 from odvff.posterior.orthogonal import Posterior
 from odvff.support.arrays import Array, cholesky, namespace, solve_triangular
 from odvff.support.checks import matrix, numbers, vector
+from odvff.support.shapes import Float
 from odvff.terms import Sum, Term
 
 
@@ -42,17 +44,17 @@ class Decoupled:
         for name, value in (("terms", terms), ("alpha", alpha), ("a", vector(self.a, "a", size=len(alpha))), ("H", H)):
             object.__setattr__(self, name, value)
 
-    def _inner(self) -> tuple[Array, Array]:
+    def _inner(self) -> tuple[Float[Array, "B B"], Float[Array, "B B"]]:
         """HᵀK_βH and the Cholesky factor of I + HᵀK_βH."""
         G = self.H.T @ (self.terms.Kuu() @ self.H)
         return G, cholesky(np.eye(G.shape[0]) + G)
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
+    def predict(self, X: Any) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         _, lower = self._inner()
         v = solve_triangular(lower, self.H.T @ self.terms.Kuf(X))
         return self.terms.covariance(X, self.alpha) @ self.a, self.terms.variances(X) - (v**2).sum(axis=0)
 
-    def kl(self) -> Array:
+    def kl(self) -> Float[Array, ""]:
         """½[aᵀK_αa + log|I + HᵀK_βH| − tr(HᵀK_βH (I + HᵀK_βH)⁻¹)]."""
         G, lower = self._inner()
         xp = namespace(G, self.a)
@@ -69,12 +71,12 @@ class Hybrid(Posterior):
     With a_β = C⁻ᵀm and whitened S = R Rᵀ: mean(x) = k(x,γ)a_γ + ψᵀm, and ‖μ‖² = aᵀK_γa + 2aᵀψ(γ)ᵀm + mᵀm.
     """
 
-    def __init__(self, terms: Sum | Iterable[Term], mean: Array, root: Array, gamma: Array, a_gamma: Array):
+    def __init__(self, terms: Sum | Iterable[Term], mean: Any, root: Any, gamma: Any, a_gamma: Any):
         super().__init__(terms, mean, root, gamma, a_gamma)
         self.root = namespace(self.root).diag(self.root) if self.root.ndim == 1 else self.root
         self.mean_u = self.mean_u + self._psi_a
         self.weights = self.factor.solve_transpose(self.whitened_weights)
 
-    def orthogonal_mean(self) -> Array:
+    def orthogonal_mean(self) -> Float[Array, " B"]:
         """The m of the `Posterior` that is the same distribution: m + ψ(γ)a_γ."""
         return self.mean_u

@@ -16,6 +16,8 @@ import numpy as np
 from odvff.linalg import BlockFactor
 from odvff.rows import row_slices
 from odvff.statistics.basis import check_columns, columns_of, fill_features, outside
+from odvff.support.arrays import Array
+from odvff.support.shapes import Float
 from odvff.terms import Sum
 
 SMALL = 128  # features of a term: beyond, the structured factor is cheaper than the product with its inverse
@@ -29,8 +31,8 @@ class FastFeatures:
         self.terms = terms.canonical
         self.factor = self.terms.Kuu().factor()
 
-    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        """Rows, and φ̂ of them as (|β|, rows), which is overwritten by the next: memory that is warm is fast."""
+    def blocks(self, X: Float[Array, "N D"]) -> Iterator[tuple[slice, Float[Array, "B _"]]]:
+        """Rows, and φ̂ of them, which is overwritten by the next: memory that is warm is fast."""
         check_columns(self.terms, X)
         block = int(np.clip(BLOCK_ENTRIES // self.factor.size, LEAST_ROWS, MOST_ROWS))
         out = outside(self.terms, X)
@@ -61,8 +63,8 @@ class FastFeatures:
             runs.append((slice(slices[0].start, slices[-1].stop), inverses, BlockFactor(blocks)))
         return runs
 
-    def whiten(self, phi: Any, out: Any) -> Any:
-        """ψ = C⁻¹φ̂, into an array of the same shape."""
+    def whiten(self, phi: Float[Array, "B N"], out: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """ψ = C⁻¹φ̂, into `out`."""
         for place, inverses, C in self._runs:
             if inverses is None:
                 out[place] = C.solve(phi[place])
@@ -72,7 +74,7 @@ class FastFeatures:
         return out
 
 
-def curves(features: FastFeatures, weights: Any) -> Callable[[Any], Any]:
+def curves(features: FastFeatures, weights: Float[Array, " B"]) -> Callable[[Any], Any]:
     """X ↦ wᵀφ̂(X) of a sum: terms that have a curve by themselves, all others by their features."""
     found, others = [], []
     for term, s in zip(features.terms, features.factor.slices, strict=True):
@@ -84,7 +86,7 @@ def curves(features: FastFeatures, weights: Any) -> Callable[[Any], Any]:
     rest = FastFeatures(Sum(tuple(term for term, _ in others))) if others else None
     rest_weights = np.concatenate([w for _, w in others]) if others else None
 
-    def total(X: Any) -> Any:
+    def total(X: Float[Array, "N D"]) -> Float[Array, " N"]:
         check_columns(features.terms, X)
         value = np.zeros(len(X))
         for column, curve in found:
@@ -97,11 +99,11 @@ def curves(features: FastFeatures, weights: Any) -> Callable[[Any], Any]:
     return total
 
 
-def point_sum(terms: Sum, gamma: Any, weights: Any) -> Callable[[Any], Any]:
+def point_sum(terms: Sum, gamma: Float[Array, "G D"], weights: Float[Array, " G"]) -> Callable[[Any], Any]:
     """X ↦ k(X, γ) a of a sum: terms of one column in a time that does not grow with the points, others as they are."""
     each = [(term, term.point_sum(gamma, weights)) for term in terms]
 
-    def total(X: Any) -> Any:
+    def total(X: Float[Array, "N D"]) -> Float[Array, " N"]:
         value = np.zeros(len(X))
         for term, one in each:
             value += term.covariance(X, gamma) @ weights if one is None else one(X)
