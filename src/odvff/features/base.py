@@ -19,9 +19,8 @@ import numpy as np
 from odvff import kernels
 from odvff.errors import FileError, InputError
 from odvff.linalg import Covariance
-from odvff.support.arrays import Array
 from odvff.support.checks import matrix
-from odvff.support.shapes import Float, Int
+from odvff.support.shapes import Array, Float, Int
 from odvff.support.words import whole
 
 Columns = tuple[int, ...] | None

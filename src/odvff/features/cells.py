@@ -4,20 +4,19 @@ A sum of F harmonics and a polynomial is analytic. With 36 F cells or more, (πF
 derivatives at the centre of a cell are enough, and they come from FFTs. A row costs the same however many there are.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.polynomial import polynomial
 from scipy.special import factorial
 
-from odvff.support.arrays import Array
-from odvff.support.shapes import Float
+from odvff.support.shapes import Array, Float
 
 DEGREE, CELLS = 7, 36
 BLOCK_ROWS = 2**15  # in fewer, threads wait for each other's turn in the interpreter; more leave the cache
 
 
-def taylor(
-    cosines: Float[Array, "K F"], sines: Float[Array, "K F"], polynomials: Float[Array, "K _"]
-) -> Float[Array, "K 8 n"]:
+def taylor(cosines: Float[Array, "K F"], sines: Float[Array, "K F"], polynomials: Any) -> Float[Array, "K 8 n"]:
     """g^{(j)}/(j! nʲ) at the centres of n cells, of K functions g.
 
     They are Σ_m a_m cos 2πmt + b_m sin 2πmt + Σ_i p_i (t−½)^i: F harmonics and a few powers, a row for each function.

@@ -265,9 +265,7 @@ class OrthogonalFourier(Fourier):
         return T
 
 
-def harmonics(
-    t: Float[Array, "*many N"], n_harmonics: int, out: Float[Array, "*many K N"] | None = None
-) -> Float[Array, "*many K N"]:
+def harmonics(t: Float[Array, "*many N"], n_harmonics: int, out: Any = None) -> Float[Array, "*many K N"]:
     """cos 2πmt and then sin 2πmt for m = 1…F, into `out` if it is given.
 
     On NumPy by doubling, e^{i(m+k)θ} = e^{imθ} e^{ikθ}: one cosine and one sine for each row, and a rounding error that

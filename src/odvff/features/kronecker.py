@@ -14,9 +14,8 @@ from odvff.features.base import Axis, Columns, FixedFeatures, Stored, WhitenedGr
 from odvff.features.interval import read_columns
 from odvff.kernels import Matern, Separable, separable, separable_columns
 from odvff.linalg import KroneckerProduct
-from odvff.support.arrays import Array
 from odvff.support.checks import matrix
-from odvff.support.shapes import Float, Int
+from odvff.support.shapes import Array, Float, Int
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from odvff.errors import InputError
 from odvff.features.base import Features, Stored
 from odvff.kernels import Additive, covariance
 from odvff.linalg import Dense
-from odvff.linalg.operator import DEFAULT_JITTER, check_jitter
+from odvff.linalg.operator import DEFAULT_JITTER
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix
 from odvff.support.shapes import Float, Int
@@ -27,7 +27,11 @@ class InducingPoints(Features):
         Z = matrix(self.locations, "locations")
         if len(Z) == 0:
             raise InputError("locations must hold at least one point, got none; leave the term out instead.")
-        check_jitter(self.jitter)
+        if not (isinstance(self.jitter, int | float | np.floating) and 0 <= self.jitter < 1):
+            raise InputError(
+                f"jitter must be from 0 to 1, relative to the diagonal, got {self.jitter!r}; the default is "
+                f"{DEFAULT_JITTER}."
+            )
         object.__setattr__(self, "locations", Z if is_traced(Z) else Z.copy())
 
     @property

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odvff.errors import FactorizationError, InputError
+from odvff.errors import FactorizationError
 from odvff.support.arrays import Array, cholesky, is_traced, namespace, solve_triangular
 from odvff.support.shapes import Float
 
@@ -111,13 +111,6 @@ class Diagonal(Covariance):
 
     def factor(self) -> DiagonalFactor:
         return DiagonalFactor(namespace(self.d).sqrt(self.d))
-
-
-def check_jitter(jitter: float) -> None:
-    if not (isinstance(jitter, int | float | np.floating) and 0 <= jitter < 1):
-        raise InputError(
-            f"jitter must be from 0 to 1, relative to the diagonal, got {jitter!r}; the default is {DEFAULT_JITTER}."
-        )
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from odvff.features.kronecker import row_products
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.rows import row_slices
-from odvff.support.arrays import Array
-from odvff.support.shapes import Float
+from odvff.support.shapes import Array, Float
 from odvff.terms import Term
 
 BLOCK_ROWS = 4096

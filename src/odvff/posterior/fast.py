@@ -16,8 +16,7 @@ import numpy as np
 from odvff.linalg import BlockFactor
 from odvff.rows import row_slices
 from odvff.statistics.basis import check_columns, columns_of, fill_features, outside
-from odvff.support.arrays import Array
-from odvff.support.shapes import Float
+from odvff.support.shapes import Array, Float
 from odvff.terms import Sum
 
 SMALL = 128  # features of a term: beyond, the structured factor is cheaper than the product with its inverse

@@ -38,10 +38,7 @@ STRIPS, NARROWEST_STRIP = 8, 48  # of a triangular product
 
 @dataclass(frozen=True)
 class Effects:
-    """The posterior of every f_t, and of their sum, at N rows.
-
-    `covariance` is there if it was asked for; over t and t′ it adds up to `total_variance`.
-    """
+    """The posterior of every f_t, and of their sum, at N rows; `covariance`, if asked for, adds up to its variance."""
 
     names: tuple[str, ...]
     mean: Float[Array, "N T"]
@@ -72,12 +69,7 @@ class Posterior:
     """
 
     def __init__(
-        self,
-        terms: Sum | Iterable[Term],
-        mean: Any = None,
-        root: Any = None,
-        gamma: Any = None,
-        a_gamma: Any = None,
+        self, terms: Sum | Iterable[Term], mean: Any = None, root: Any = None, gamma: Any = None, a_gamma: Any = None
     ):
         self.terms = Sum.of(terms)
         self.factor = self.terms.Kuu().factor()
@@ -210,9 +202,7 @@ class Posterior:
         expectation = expected_log_density(likelihood, y, mean, variance).sum()
         return (B if n_rows is None else n_rows) / B * expectation - self.kl()
 
-    def sample(
-        self, X: Any, n_samples: int = 1, *, seed: int | None = None, method: str = "auto"
-    ) -> Float[Array, "S N"]:
+    def sample(self, X: Any, n_samples: Any = 1, *, seed: Any = None, method: str = "auto") -> Float[Array, "S N"]:
         """Joint samples of f at the rows of X.
 
         "exact" costs O(N³); "pathwise" is linear in N, draws detail that its functions do not resolve independently for

@@ -19,9 +19,8 @@ import numpy as np
 from odvff.errors import NumericalError
 from odvff.linalg import BlockFactor
 from odvff.posterior.residual import ROUNDING, residual_variance
-from odvff.support.arrays import Array
 from odvff.support.checks import matrix, whole
-from odvff.support.shapes import Float
+from odvff.support.shapes import Array, Float
 from odvff.terms import Sum, Term
 
 UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a warning
@@ -34,10 +33,8 @@ def random_generator(seed: int | None) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def joint_samples(
-    mean: Float[Array, " N"], covariance: Float[Array, "N N"], n_samples: int, rng: np.random.Generator
-) -> Float[Array, "S N"]:
-    """Draws from N(mean, covariance), which may be singular."""
+def joint_samples(mean: Float[Array, " N"], covariance: Float[Array, "N N"], n: int, rng: Any) -> Float[Array, "S N"]:
+    """n draws from N(mean, covariance), which may be singular."""
     eigenvalues, Q = np.linalg.eigh((covariance + covariance.T) / 2)
     if len(mean) and eigenvalues[0] < -ROUNDING * max(eigenvalues[-1], 1e-300):
         raise NumericalError(
@@ -46,7 +43,7 @@ def joint_samples(
         )
     # rounding leaves eigenvalues just below zero where the covariance is singular
     root = Q * np.sqrt(np.maximum(eigenvalues, 0.0))
-    return mean + rng.standard_normal((n_samples, len(mean))) @ root.T
+    return mean + rng.standard_normal((n, len(mean))) @ root.T
 
 
 @dataclass(frozen=True)

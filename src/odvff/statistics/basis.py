@@ -3,8 +3,7 @@
 import numpy as np
 
 from odvff.errors import InputError, KernelError
-from odvff.support.arrays import Array
-from odvff.support.shapes import Bool, Float
+from odvff.support.shapes import Array, Bool, Float
 from odvff.terms import Sum, Term
 
 # features of rows outside the boxes, which a bound holds a few times over: a gigabyte each time. Boxes by quantiles

@@ -31,8 +31,7 @@ from odvff.statistics.basis import columns_of
 from odvff.statistics.by_product import blocks_of_z
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
 from odvff.statistics.sums import Rows
-from odvff.support.arrays import Array
-from odvff.support.shapes import Float, Int
+from odvff.support.shapes import Array, Float, Int
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
 
@@ -151,8 +150,6 @@ def _strengths(terms: Sum, n_outputs: int) -> tuple[list[slice], Int[Array, " K"
 
 def remainders(t: Float[Array, " N"], n_harmonics: int, order: int, out: Any | None = None) -> Any:
     """R̂_1 + iR̂_2 and R̂_3 + i0 at positions t ∈ [0,1]: the s remainders two by two, of shape (⌈s/2⌉, N), in `out`."""
-    if order == 0:  # the basis is not completed
-        return np.zeros((0, len(t)), dtype=complex)
     tables = _tables(n_harmonics, order)
     return evaluate(tables, t, np.empty((len(tables), len(t)), dtype=complex) if out is None else out)
 

@@ -15,8 +15,7 @@ import numpy as np
 from odvff.rows import row_slices
 from odvff.statistics.basis import fill_features
 from odvff.statistics.sums import Rows
-from odvff.support.arrays import Array
-from odvff.support.shapes import Float
+from odvff.support.shapes import Array, Float
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
 

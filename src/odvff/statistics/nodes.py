@@ -15,8 +15,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 from scipy.sparse import csc_array
 
-from odvff.support.arrays import Array
-from odvff.support.shapes import Float
+from odvff.support.shapes import Array, Float
 
 K, CELLS = 10, 12  # nodes in a cell, cells for each harmonic: eight nodes would need 29 cells, which leave the cache
 

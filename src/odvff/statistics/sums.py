@@ -18,8 +18,7 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.statistics.basis import signature
-from odvff.support.arrays import Array
-from odvff.support.shapes import Float
+from odvff.support.shapes import Array, Float
 from odvff.terms import Sum
 
 
