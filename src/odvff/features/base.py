@@ -226,10 +226,7 @@ class FixedFeatures(Features):
         raise InputError(f"{type(self).__name__} lack `Kuu_rates`, the derivatives of their Gram matrix.")
 
     def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Float[Array, "T K"]) -> WhitenedGroup:
-        """C⁻¹, K = C Cᵀ, of like features at the hyper-parameters in the rows of an array, and what the gradient needs.
-
-        The kernels are those that the parameters are put into.
-        """
+        """C⁻¹ of like features, K = C Cᵀ, and what the gradient needs: a row of parameters is put into each kernel."""
         found = [(f, f.kernel_at(k, p)) for f, k, p in zip(like, kernel_of, parameters, strict=True)]
         inverses = [f.Kuu(k).factor().solve(np.eye(f.size)) for f, k in found]
 

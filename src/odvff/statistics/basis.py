@@ -54,10 +54,7 @@ def signature(terms: Sum) -> str:
 
 
 def fill_features(terms: Sum, X: Float[Array, "N D"], out: Float[Array, "K N"]) -> None:
-    """Write φ̂ of all terms, for checked rows inside their boxes, into the first rows of an array (K ≥ |β|).
-
-    Neighbours that are alike are written in one call.
-    """
+    """φ̂ of all terms, for checked rows inside their boxes, into the first |β| rows: of like neighbours at once."""
     for run in terms.runs:
         like = [terms.terms[i].fixed for i in run]
         place = out[terms.slices[run[0]].start : terms.slices[run[-1]].stop]
