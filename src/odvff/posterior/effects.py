@@ -155,7 +155,7 @@ class CentredEffects:
 
 # what a part is made of: where its features stand among all, what they are at some rows, and what the points add there
 
-Piece = tuple[slice, Float[Array, "B N"], Float[Array, " N"]]
+Piece = tuple[slice, Any, Any]
 
 
 class _Pair:
