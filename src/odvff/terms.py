@@ -10,13 +10,13 @@ from typing import Any, cast
 import numpy as np
 
 from odvff import kernels
-from odvff.errors import InputError
-from odvff.features import Features
-from odvff.features.base import FixedFeatures, check_features
+from odvff.errors import InputError, KernelError
+from odvff.features import Features, FixedFeatures
 from odvff.linalg import BlockDiagonal, Covariance
 from odvff.linalg.composed import slices
 from odvff.support.arrays import Array, concatenate
 from odvff.support.checks import matrix
+from odvff.support.shapes import Float
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,11 @@ class Term:
     name: str = ""
 
     def __post_init__(self) -> None:
-        check_features(self.features)
+        if not isinstance(self.features, Features):
+            raise KernelError(
+                "features must be an instance of a class of odvff.features, or of your own that is derived from one "
+                f"of them, got {self.features!r}."
+            )
         if self.columns is not None:
             given: Any = self.columns
             columns = tuple(given) if isinstance(given, list | tuple | range | np.ndarray) else (given,)
@@ -46,7 +50,7 @@ class Term:
                 )
             object.__setattr__(self, "columns", tuple(columns if named else (int(c) for c in columns)))
 
-    def select(self, X: Array, name: str = "X") -> Array:
+    def select(self, X: Any, name: str = "X") -> Float[Array, "N D"]:
         """The columns that this term reads."""
         X = matrix(X, name)
         if self.columns is None:
@@ -76,18 +80,18 @@ class Term:
     def Kuu(self) -> Covariance:
         return self.features.Kuu(self.kernel)
 
-    def Kuf(self, X: Array) -> Array:
+    def Kuf(self, X: Any) -> Float[Array, "B N"]:
         return self.features.Kuf(self.kernel, self.select(X))
 
-    def covariance(self, X: Array, Z: Array) -> Array:
+    def covariance(self, X: Any, Z: Any) -> Float[Array, "N M"]:
         """k_t(X, Z)."""
         return kernels.covariance(self.kernel, self.select(X), self.select(Z, "Z"))
 
-    def variances(self, X: Array) -> Array:
+    def variances(self, X: Any) -> Float[Array, " N"]:
         """k_t(x, x), row by row."""
         return kernels.variances(self.kernel, self.select(X))
 
-    def point_sum(self, points: Array, weights: Array) -> Callable[[Array], Array] | None:
+    def point_sum(self, points: Float[Array, "G D"], weights: Float[Array, " G"]) -> Callable[[Any], Any] | None:
         """X ↦ k_t(X, γ) w in a time that does not grow with the points, where the term has one column."""
         selected, kernel = self.select(points, "gamma"), kernels.plain(self.kernel)
         one = kernels.point_sum(kernel, selected[:, 0], weights) if selected.shape[1] == 1 else None
@@ -203,15 +207,15 @@ class Sum:
         """blockdiag(K_1, …, K_T)."""
         return BlockDiagonal(tuple(term.Kuu() for term in self.terms), self.names)
 
-    def Kuf(self, X: Array) -> Array:
-        """Cov(β, f(x)) = Cov(β_t, f_t(x)), stacked: (|β|, N)."""
+    def Kuf(self, X: Any) -> Float[Array, "B N"]:
+        """Cov(β, f(x)) = Cov(β_t, f_t(x)), stacked."""
         return concatenate(term.Kuf(X) for term in self.terms)
 
-    def covariance(self, X: Array, Z: Array) -> Array:
+    def covariance(self, X: Any, Z: Any) -> Float[Array, "N M"]:
         """k(X, Z) = Σ_t k_t(X, Z)."""
         return reduce(add, (term.covariance(X, Z) for term in self.terms))
 
-    def variances(self, X: Array) -> Array:
+    def variances(self, X: Any) -> Float[Array, " N"]:
         """k(x, x), row by row."""
         return reduce(add, (term.variances(X) for term in self.terms))
 

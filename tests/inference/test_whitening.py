@@ -9,6 +9,7 @@ from odvff.features import Fourier
 from odvff.features.whitening import SMALL, LowRank, columns_at
 from odvff.inference.collapsed.bound import Middle
 from odvff.kernels import Matern
+from tests.reference.determinant import logdet
 
 logs = st.floats(-4, 4)
 
@@ -90,7 +91,7 @@ def test_traces_at_any_lengthscale_are_those_of_the_determinant(order, completed
 
     def log_det(shift):
         features, kernel = term(kind, np.exp(log_mu + shift), 2.0)
-        return features.Kuu(kernel).factor().logdet()
+        return logdet(features.Kuu(kernel).factor())
 
     trace = columns_at(kind, np.exp([log_mu]), np.array([2.0])).traces([np.eye(kind.size)])[0, 0]
     expected = -(log_det(h) - log_det(-h)) / (2 * h)

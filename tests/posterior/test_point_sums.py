@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from odvff import Categorical, Fourier, Kronecker, Levels, Matern, Separable, Sum, Term
 from odvff.kernels.point_sums import MOST_LOOKS, LevelSum, MaternSum, Places
-from odvff.posterior.fast import PointSum
+from odvff.posterior.fast import point_sum
 
 places = st.lists(st.sampled_from([-2.0, 0.0, 0.1, 0.3, 0.30000001, 1.0, 7.5, 1e6]), min_size=1, max_size=12)
 
@@ -66,4 +66,4 @@ def test_a_sum_of_terms_adds_them():
     )
     X, gamma = (np.column_stack([rng.uniform(-0.2, 1.2, (n, 2)), rng.integers(-1, 3, n)]) for n in (50, 9))
     a = rng.normal(size=9)
-    assert np.allclose(PointSum(terms, gamma, a)(X), terms.covariance(X, gamma) @ a)
+    assert np.allclose(point_sum(terms, gamma, a)(X), terms.covariance(X, gamma) @ a)

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from odvff import kernels
-from odvff.errors import FileError, InputError, KernelError
+from odvff.errors import FileError, InputError
 from odvff.linalg import Covariance
-from odvff.support.arrays import Array
 from odvff.support.checks import matrix
+from odvff.support.shapes import Array, Float, Int
 from odvff.support.words import whole
 
 Columns = tuple[int, ...] | None
@@ -62,8 +62,8 @@ class Features(ABC):
         """Cov(β, β): an operator with the right structure."""
 
     @abstractmethod
-    def Kuf(self, kernel: Any, X: Array) -> Array:
-        """Cov(β, f(x)) at rows of the columns of the term, (|β|, N)."""
+    def Kuf(self, kernel: Any, X: Any) -> Float[Array, "B N"]:
+        """Cov(β, f(x)) at rows of the columns of the term."""
 
     @property
     def key(self) -> Hashable | None:
@@ -106,7 +106,7 @@ class Features(ABC):
             "method='exact'."
         )
 
-    def positions(self, fine: Self) -> Any:
+    def positions(self, fine: Any) -> Int[Array, " B"]:
         """Positions of these features within `fine`."""
         raise InputError(f"{type(self).__name__} cannot be refined, so they stand among no others.")
 
@@ -118,7 +118,7 @@ class Features(ABC):
         """The same with the choices that a kernel implies, such as its smoothness."""
         return self
 
-    def on_unit_box(self, kernel: Any, X: Array) -> "OnUnitBox | None":
+    def on_unit_box(self, kernel: Any, X: Float[Array, "N D"]) -> "OnUnitBox | None":
         """The same on [0, 1], where like features differ in numbers alone; None if there is no such form."""
         return None
 
@@ -130,7 +130,7 @@ class OnUnitBox:
     features: Features
     numbers: tuple[Any, ...]
     kernel: Callable[..., Any]
-    rows: Array
+    rows: Float[Array, "N D"]
 
 
 @dataclass(frozen=True)
@@ -174,11 +174,11 @@ class FixedFeatures(Features):
         """(a, b) of every column that is read, in order; None where every value is inside."""
 
     @abstractmethod
-    def fill(self, X: Array, out: Array) -> None:
-        """Write φ(x), for rows inside the box, into an array of shape (|β|, N)."""
+    def fill(self, X: Float[Array, "N D"], out: Float[Array, "B N"]) -> None:
+        """Write φ(x), for rows inside the box, into an array."""
 
-    def inside(self, X: Array) -> Array:
-        """φ(x) for rows inside the box, (|β|, N)."""
+    def inside(self, X: Any) -> Float[Array, "B N"]:
+        """φ(x) for rows inside the box."""
         X = matrix(X, "X", n_columns=len(self.boxes))
         for box, x in zip(self.boxes, X.T, strict=True):
             low, high = box or (-np.inf, np.inf)
@@ -195,13 +195,13 @@ class FixedFeatures(Features):
 
     # hyper-parameters
 
-    def parameters(self, kernel: Any) -> Any:
+    def parameters(self, kernel: Any) -> Float[Array, " K"]:
         """Logarithms: lengthscales in units of the box, then the variance σ²; K is proportional to 1/σ²."""
         k = kernels.plain(kernel)
         ratios = [scale / size for scale, size in zip(k.scales, self._sizes, strict=False)]
         return np.log([*ratios, k.total_variance])
 
-    def kernel_at(self, kernel: Any, parameters: Any) -> Any:
+    def kernel_at(self, kernel: Any, parameters: Float[Array, " K"]) -> Any:
         """The kernel with these hyper-parameters."""
         *ratios, variance = np.exp(parameters)
         return kernel.with_numbers([r * size for r, size in zip(ratios, self._sizes, strict=False)], variance)
@@ -214,22 +214,19 @@ class FixedFeatures(Features):
         """|∂ log S/∂ log ℓ|^½ of every lengthscale, S the spectral density at high frequencies: √(2ν)."""
         return tuple(np.sqrt(3.0) for _ in kernel.scales)
 
-    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
+    def Kuf_rates(self, kernel: Any, X: Float[Array, "N D"]) -> list[Float[Array, "B N"]]:
         """∂Kuf/∂log ℓ for every lengthscale, at rows of which some may be outside the box: inside it is zero."""
         pairs = zip(self.boxes, X.T, strict=True)
         if all(box is None or ((x >= box[0]) & (x <= box[1])).all() for box, x in pairs):
             return [np.zeros((self.size, len(X))) for _ in kernels.plain(kernel).scales]
         raise InputError(f"{type(self).__name__} say nothing of rows outside their box; make it wider.")
 
-    def Kuu_rates(self, kernel: Any) -> list[Array]:
-        """∂Kuu/∂log ℓ for every lengthscale, as arrays."""
+    def Kuu_rates(self, kernel: Any) -> list[Float[Array, "B B"]]:
+        """∂Kuu/∂log ℓ for every lengthscale."""
         raise InputError(f"{type(self).__name__} lack `Kuu_rates`, the derivatives of their Gram matrix.")
 
-    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
-        """C⁻¹, K = C Cᵀ, of like features at the hyper-parameters in the rows of an array, and what the gradient needs.
-
-        The kernels are those that the parameters are put into.
-        """
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Float[Array, "T K"]) -> WhitenedGroup:
+        """C⁻¹ of like features, K = C Cᵀ, and what the gradient needs: a row of parameters is put into each kernel."""
         found = [(f, f.kernel_at(k, p)) for f, k, p in zip(like, kernel_of, parameters, strict=True)]
         inverses = [f.Kuu(k).factor().solve(np.eye(f.size)) for f, k in found]
 
@@ -239,8 +236,8 @@ class FixedFeatures(Features):
 
         return WhitenedGroup(inverses, traces)
 
-    def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
-        """`fill` of like features, each from its columns of X, into an array of shape (features, |β|, N)."""
+    def fill_alike(self, like: Sequence[Any], X: Float[Array, "N D"], columns: Any, out: Float[Array, "T B N"]) -> None:
+        """`fill` of like features, each from its columns of X."""
         for f, own, place in zip(like, columns, out, strict=True):
             f.fill(X[:, list(own)], place)
 
@@ -263,7 +260,7 @@ class FixedFeatures(Features):
         """Of a product: the features and the kernel of each column."""
         return []
 
-    def curve(self, kernel: Any, weights: Any) -> Callable[[Any], Any] | None:
+    def curve(self, kernel: Any, weights: Float[Array, " B"]) -> Callable[[Any], Any] | None:
         """x ↦ wᵀKuf(x) of a column by a look into a table; None if that is not available."""
         return None
 
@@ -282,20 +279,11 @@ class FixedFeatures(Features):
         """Are the others the same, at equal or lower resolution?"""
         return bool(self == fewer)
 
-    def coarsening(self, fewer: Any) -> Any | None:
+    def coarsening(self, fewer: Any) -> Float[Array, "K B"] | None:
         """T with φ_fewer = T φ; None where both are the same."""
         if self != fewer:
             raise InputError(f"{self!r} do not contain {fewer!r}.")
         return None
-
-
-def check_features(value: Any) -> None:
-    """Are these features?"""
-    if not isinstance(value, Features):
-        raise KernelError(
-            "features must be an instance of a class of odvff.features, or of your own that is derived from one of "
-            f"them, got {value!r}."
-        )
 
 
 def _plain(value: Any) -> Any:

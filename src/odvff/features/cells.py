@@ -10,12 +10,14 @@ import numpy as np
 from numpy.polynomial import polynomial
 from scipy.special import factorial
 
+from odvff.support.shapes import Array, Float
+
 DEGREE, CELLS = 7, 36
 BLOCK_ROWS = 2**15  # in fewer, threads wait for each other's turn in the interpreter; more leave the cache
 
 
-def taylor(cosines: Any, sines: Any, polynomials: Any) -> Any:
-    """g^{(j)}/(j! nʲ) at the centres of n cells, (K, 8, n), of K functions g.
+def taylor(cosines: Float[Array, "K F"], sines: Float[Array, "K F"], polynomials: Any) -> Float[Array, "K 8 n"]:
+    """g^{(j)}/(j! nʲ) at the centres of n cells, of K functions g.
 
     They are Σ_m a_m cos 2πmt + b_m sin 2πmt + Σ_i p_i (t−½)^i: F harmonics and a few powers, a row for each function.
     """
@@ -37,25 +39,21 @@ def taylor(cosines: Any, sines: Any, polynomials: Any) -> Any:
     return tables
 
 
-def evaluate(tables: Any, t: Any, out: Any) -> Any:
+def evaluate(tables: Array, t: Float[Array, " N"], out: Array) -> Array:
     """Functions at positions t ∈ [0, 1], from their tables (K, 8, n), real or complex: (K, N), in `out`."""
+    n = tables.shape[-1]
     for start in range(0, len(t), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        _evaluate(tables, t[rows], out[:, rows])
+        v = t[rows] * n
+        cell = v.astype(np.intp)
+        np.minimum(cell, n - 1, out=cell)  # t = 1 belongs to the last
+        v -= cell
+        v -= 0.5
+        v, derivative = v.astype(tables.dtype, copy=False), np.empty(len(v), dtype=tables.dtype)
+        # Horner's rule in every cell
+        for value, table in zip(out[:, rows], tables, strict=True):
+            table[DEGREE].take(cell, out=value, mode="clip")
+            for row in table[DEGREE - 1 :: -1]:
+                value *= v
+                value += row.take(cell, out=derivative, mode="clip")
     return out
-
-
-def _evaluate(tables: Any, t: Any, out: Any) -> None:
-    """Horner's rule in every cell."""
-    n = tables.shape[-1]
-    v = t * n
-    cell = v.astype(np.intp)
-    np.minimum(cell, n - 1, out=cell)  # t = 1 belongs to the last
-    v -= cell
-    v -= 0.5
-    v, derivative = v.astype(tables.dtype, copy=False), np.empty(len(t), dtype=tables.dtype)
-    for value, table in zip(out, tables, strict=True):
-        table[DEGREE].take(cell, out=value, mode="clip")
-        for row in table[DEGREE - 1 :: -1]:
-            value *= v
-            value += row.take(cell, out=derivative, mode="clip")

@@ -13,7 +13,7 @@ of t^k the Gram matrix of rows that are spread evenly over the box is nearly dia
 functions, so whitened features are equal in either basis.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 from odvff.errors import FactorizationError, InputError
 from odvff.features.base import Axis, Features, OnUnitBox, Stored, WhitenedGroup
 from odvff.features.cells import taylor
-from odvff.features.interval import Curve, IntervalFeatures, checked_interval
+from odvff.features.interval import IntervalFeatures, checked_interval
 from odvff.features.matern_gram import (
     BERNOULLI_COEFFICIENTS,
     MONOMIALS_IN_BERNOULLI,
@@ -43,6 +43,7 @@ from odvff.kernels import Matern
 from odvff.linalg import Covariance
 from odvff.support.arrays import Array, concatenate, is_traced, namespace
 from odvff.support.checks import whole
+from odvff.support.shapes import Float, Int
 from odvff.support.words import number
 
 LONGEST = 1e30
@@ -85,13 +86,13 @@ class Fourier(IntervalFeatures):
     def size(self) -> int:
         return 2 * self.n_harmonics + 1 + self.n_completing
 
-    def values(self, t: Array, order: int) -> Array:
+    def values(self, t: Float[Array, " N"], order: int) -> Float[Array, "B N"]:
         """[1, cos θ_m t, sin θ_m t, t^k]."""
         degrees = range(1, order + 1) if self.completion else ()
         one = namespace(t).ones_like(t)[None]
         return concatenate([one, harmonics(t, self.n_harmonics), *((t**k)[None] for k in degrees)])
 
-    def states(self, order: int) -> tuple[Any, Any]:
+    def states(self, order: int) -> tuple[Float[Array, "B s"], Float[Array, "B s"]]:
         degree = order if self.completion else 0
         at = [monomial_states(degree, t, order) for t in (0.0, 1.0)]
         left, right = (np.concatenate([m[:1], harmonic_states(self.n_harmonics, order), m[1:]]) for m in at)
@@ -115,7 +116,7 @@ class Fourier(IntervalFeatures):
         """What ⟨φ_i, φ_j⟩ is made of at μ = λL, or at many."""
         return parts(self.n_harmonics, order, mu, degree=order if self.completion else 0)
 
-    def elimination(self, order: int) -> tuple[Any, Any]:
+    def elimination(self, order: int) -> tuple[Float[Array, "K K"], Float[Array, "K K"]]:
         """N and N⁻¹: 1 and what completes the harmonics are N (R + c h), with the remainders R of `matern_gram`."""
         own = slice(order + 1 if self.completion else 1)
         return MONOMIALS_IN_BERNOULLI[own, own], BERNOULLI_COEFFICIENTS[own, own]
@@ -129,23 +130,22 @@ class Fourier(IntervalFeatures):
     def key(self) -> Hashable:
         return self.n_harmonics, self.completion, self.smoothness
 
-    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Float[Array, "T 2"]) -> WhitenedGroup:
         mu = np.sqrt(2 * self.order - 1) / np.exp(parameters[:, 0])  # λ = √(2ν)/ℓ
         columns = columns_at(self, mu, np.exp(parameters[:, 1]))
         return WhitenedGroup(columns.inverses, columns.traces)
 
-    def on_unit_box(self, kernel: Any, X: Array) -> OnUnitBox:
+    def on_unit_box(self, kernel: Any, X: Float[Array, "N D"]) -> OnUnitBox:
         k = self.kernel_of(kernel)
         unit = replace(self, interval=(0.0, 1.0), smoothness=k.smoothness)
         t = (self._column(kernel, X) - self.interval[0]) / self.length
         return OnUnitBox(unit, (k.lengthscale / self.length, k.variance), partial(Matern, k.smoothness), t[:, None])
 
     def refined(self, factor: int) -> "Fourier":
-        """These among `factor` times as many harmonics."""
         factor = whole(factor, "factor", at_least=1, remedy="16 resolves most paths")
         return replace(self, n_harmonics=factor * self.n_harmonics)
 
-    def positions(self, fine: "Fourier") -> np.ndarray:
+    def positions(self, fine: Any) -> Int[Array, " B"]:
         m, G = np.arange(1, self.n_harmonics + 1), fine.n_harmonics
         return np.concatenate([[0], m, G + m, 2 * G + 1 + np.arange(self.n_completing)])
 
@@ -182,10 +182,10 @@ class OrthogonalFourier(Fourier):
         same = repr(Fourier(self.n_harmonics, self.interval, self.completion, self.smoothness))
         return f"{type(self).__name__}(fourier={same})" if self.completion else same
 
-    def fill(self, X: Array, out: Array) -> None:
+    def fill(self, X: Float[Array, "N D"], out: Float[Array, "B N"]) -> None:
         self.fill_alike([self], X, [(0,)], out[None])
 
-    def fill_alike(self, like: Sequence[Any], X: Array, columns: Sequence[tuple[int, ...]], out: Array) -> None:
+    def fill_alike(self, like: Sequence[Any], X: Float[Array, "N D"], columns: Any, out: Float[Array, "T B N"]) -> None:
         # few long calls: this is where a pass over the rows spends its time, and it makes no copies
         F, s = self.n_harmonics, self.n_completing
         t = np.empty((len(like), len(X)))
@@ -201,14 +201,14 @@ class OrthogonalFourier(Fourier):
         for k, polynomial in enumerate((t, square - 1 / 12, t * (square - 1 / 4))[:s]):
             out[:, 2 * F + 1 + k] += polynomial * (1 / norms(F, s)[k])
 
-    def values(self, t: Array, order: int) -> Array:
+    def values(self, t: Float[Array, " N"], order: int) -> Float[Array, "B N"]:
         return self._change_basis(super().values(t, order))
 
-    def states(self, order: int) -> tuple[Any, Any]:
+    def states(self, order: int) -> tuple[Float[Array, "B s"], Float[Array, "B s"]]:
         left, right = (self._change_basis(edge) for edge in super().states(order))
         return left, right
 
-    def _change_basis(self, phi: Array) -> Array:
+    def _change_basis(self, phi: Float[Array, "B K"]) -> Float[Array, "B K"]:
         """From monomials to remainders."""
         F = self.n_harmonics
         one, trigonometric, monomials = phi[:1], phi[1 : 2 * F + 1], phi[2 * F + 1 :]
@@ -221,7 +221,7 @@ class OrthogonalFourier(Fourier):
         found = super().parts(order, mu)
         return replace(found, c=harmonic_rows(added(order), self.n_harmonics, order, mu)) if self.completion else found
 
-    def elimination(self, order: int) -> tuple[Any, Any]:
+    def elimination(self, order: int) -> tuple[Float[Array, "K K"], Float[Array, "K K"]]:
         n = np.concatenate([[1.0], norms(self.n_harmonics, order if self.completion else 0)])
         return np.diag(1 / n), np.diag(n)
 
@@ -233,7 +233,7 @@ class OrthogonalFourier(Fourier):
     def axes(self) -> tuple[Axis, ...]:
         return (Axis(self.interval, self.n_harmonics, self.n_completing),)
 
-    def curve(self, kernel: Any, weights: Any) -> Curve:
+    def curve(self, kernel: Any, weights: Float[Array, " B"]) -> Callable[[Any], Any]:
         F = self.n_harmonics
         one, cosines, sines, remainders = np.split(weights, [1, F + 1, 2 * F + 1])
         # Σ_k w_k R̂_k, by the harmonics and the polynomial of each
@@ -241,11 +241,9 @@ class OrthogonalFourier(Fourier):
         powers = remainders @ polynomials
         powers[0] += one[0]
         sums = cosines + remainders @ own_cosines, sines + remainders @ own_sines, powers
-        tables = taylor(*(own[None] for own in sums))
-        left, right = (weights @ edge for edge in self.edges(self.order))
-        return Curve(self.interval, self.kernel_of(kernel), tables, left, right)
+        return self.curve_by(taylor(*(own[None] for own in sums)), kernel, weights)
 
-    def coarsening(self, fewer: Any) -> Any | None:
+    def coarsening(self, fewer: Any) -> Float[Array, "K B"] | None:
         """The remainder that begins earlier is the later one and the harmonics between them,
 
         n'_k R̂'_k = n_k R̂_k + Σ_{f<|m|≤F} (−k!/(iθ_m)^k) e^{iθ_m t}.
@@ -267,8 +265,8 @@ class OrthogonalFourier(Fourier):
         return T
 
 
-def harmonics(t: Array, n_harmonics: int, out: Array | None = None) -> Array:
-    """cos 2πmt and then sin 2πmt for m = 1…F: for t of shape (…, N) of shape (…, 2F, N), into `out` if it is given.
+def harmonics(t: Float[Array, "*many N"], n_harmonics: int, out: Any = None) -> Float[Array, "*many K N"]:
+    """cos 2πmt and then sin 2πmt for m = 1…F, into `out` if it is given.
 
     On NumPy by doubling, e^{i(m+k)θ} = e^{imθ} e^{ikθ}: one cosine and one sine for each row, and a rounding error that
     grows no faster than the error of mθ itself.

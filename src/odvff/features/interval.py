@@ -9,7 +9,8 @@ By the reproducing property Cov(β_i, f(x)) = φ_i(x) for x in [a, b], with no h
 
 from abc import abstractmethod
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from math import comb, factorial
 from typing import Any, Self
@@ -25,6 +26,7 @@ from odvff.kernels.point_sums import VANISHED
 from odvff.linalg import Dense
 from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix
+from odvff.support.shapes import Float
 
 
 class IntervalFeatures(FixedFeatures):
@@ -37,12 +39,12 @@ class IntervalFeatures(FixedFeatures):
     smoothness: float | None
 
     @abstractmethod
-    def values(self, t: Array, order: int) -> Array:
-        """φ at positions t = (x − a)/L ∈ [0, 1], (|β|, N), for a kernel of order p + 1 = ν + ½."""
+    def values(self, t: Float[Array, " N"], order: int) -> Float[Array, "B N"]:
+        """φ at positions t = (x − a)/L ∈ [0, 1], for a kernel of order s = p + 1 = ν + ½."""
 
     @abstractmethod
-    def states(self, order: int) -> tuple[Any, Any]:
-        """(φ_i, φ_i′, …) at t = 0 and at t = 1, (|β|, order) each."""
+    def states(self, order: int) -> tuple[Float[Array, "B s"], Float[Array, "B s"]]:
+        """(φ_i, φ_i′, …) at t = 0 and at t = 1."""
 
     @property
     def boxes(self) -> tuple[tuple[float, float], ...]:
@@ -77,10 +79,10 @@ class IntervalFeatures(FixedFeatures):
     def read(self, kernel: Any, columns: Columns) -> tuple[Matern, Columns]:
         return self.kernel_of(kernel), read_columns([kernel], columns)
 
-    def fill(self, X: Array, out: Array) -> None:
+    def fill(self, X: Float[Array, "N D"], out: Float[Array, "B N"]) -> None:
         out[:] = self.values((X[:, 0] - self.interval[0]) / self.length, self.order)
 
-    def Kuf(self, kernel: Any, X: Array) -> Array:
+    def Kuf(self, kernel: Any, X: Any) -> Float[Array, "B N"]:
         """φ(x) inside the box, decaying tails outside."""
         k, x = self.kernel_of(kernel), self._column(kernel, X)
         a, b = self.interval
@@ -94,7 +96,7 @@ class IntervalFeatures(FixedFeatures):
         left, right = (edge @ tails for edge in self.edges(k.order))
         return xp.where(x < a, left, xp.where(x > b, right, inside))
 
-    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
+    def Kuf_rates(self, kernel: Any, X: Float[Array, "N D"]) -> list[Float[Array, "B N"]]:
         """∂/∂log ℓ = −λ ∂/∂λ. By a telescoping sum, ∂w_j/∂λ = −r e^{−λr} (r^j/j!) (λr)^{p−j}/(p−j)!; 0 inside."""
         k, x = self.kernel_of(kernel), self._column(kernel, X)
         r = np.minimum(np.abs(x - np.clip(x, *self.interval)), VANISHED / k.rate)
@@ -106,12 +108,28 @@ class IntervalFeatures(FixedFeatures):
     def log_rates(self, kernel: Any) -> tuple[float, ...]:
         return (np.sqrt(2 * kernel.smoothness),)
 
-    def edges(self, order: int) -> tuple[Any, Any]:
-        """What features do outside the box, to the left and to the right: (|β|, s) each, times `tail_weights`."""
+    def curve_by(self, tables: Float[Array, "1 8 K"], kernel: Any, weights: Float[Array, " B"]) -> Callable[[Any], Any]:
+        """x ↦ wᵀKuf(x): by a table of `taylor` inside the box, a decaying tail on either side."""
+        k, (a, b) = self.kernel_of(kernel), self.interval
+        left, right = (weights @ edge for edge in self.edges(k.order))
+
+        def curve(x: Any) -> Any:
+            nearest = np.clip(x, a, b)
+            value = evaluate(tables, (nearest - a) / self.length, np.empty((1, len(x))))[0]
+            out = np.flatnonzero(x != nearest)
+            if len(out):
+                tails = tail_weights(np.abs(x[out] - nearest[out]), k, self.length)
+                value[out] = np.where(x[out] < a, left @ tails, right @ tails)
+            return value
+
+        return curve
+
+    def edges(self, order: int) -> tuple[Float[Array, "B s"], Float[Array, "B s"]]:
+        """What features do outside the box, to the left and to the right, times `tail_weights`."""
         left, right = self.states(order)
         return left * (-1.0) ** np.arange(order), right * 1.0 ** np.arange(order)
 
-    def _column(self, kernel: Any, X: Array) -> Array:
+    def _column(self, kernel: Any, X: Any) -> Float[Array, " N"]:
         X = matrix(X, "X")
         return X[:, one_column(kernel, X.shape[1])]
 
@@ -127,13 +145,13 @@ class Functions(IntervalFeatures):
     """
 
     @abstractmethod
-    def derivatives(self, t: Array, order: int) -> Array:
-        """φ, φ′, …, φ^{(order)} at positions t ∈ [0, 1], (order + 1, |β|, N)."""
+    def derivatives(self, t: Float[Array, " N"], order: int) -> Float[Array, "K B N"]:
+        """φ, φ′, …, φ^{(order)} at positions t ∈ [0, 1]."""
 
-    def values(self, t: Array, order: int) -> Array:
+    def values(self, t: Float[Array, " N"], order: int) -> Float[Array, "B N"]:
         return self.derivatives(t, 0)[0]
 
-    def states(self, order: int) -> tuple[Any, Any]:
+    def states(self, order: int) -> tuple[Float[Array, "B s"], Float[Array, "B s"]]:
         at_edges = self.derivatives(np.array([0.0, 1.0]), order - 1)
         return at_edges[:, :, 0].T, at_edges[:, :, 1].T
 
@@ -142,13 +160,13 @@ class Functions(IntervalFeatures):
         mu = k.rate * self.length
         return Dense(sum(mu**e * A for e, A in _by_powers(self, k.order).items()) / k.variance)
 
-    def Kuu_rates(self, kernel: Matern) -> list[Array]:
+    def Kuu_rates(self, kernel: Matern) -> list[Float[Array, "B B"]]:
         mu = kernel.rate * self.length
         return [sum(-e * mu**e * A for e, A in _by_powers(self, kernel.order).items()) / kernel.variance]
 
 
 @lru_cache(maxsize=64)
-def _by_powers(features: Functions, order: int) -> dict[int, Any]:
+def _by_powers(features: Functions, order: int) -> dict[int, Float[Array, "B B"]]:
     """A_e by e: binomials times ∫ φ^{(i)} φ^{(j)} dt, and the cost of the state at t = 0."""
     nodes, weights = np.polynomial.legendre.leggauss(4 * features.size + 64)
     D = features.derivatives((nodes + 1) / 2, order)
@@ -164,27 +182,6 @@ def _by_powers(features: Functions, order: int) -> dict[int, Any]:
     return total
 
 
-@dataclass(frozen=True)
-class Curve:
-    """x ↦ wᵀφ(x): by a table inside the box, a decaying tail on either side."""
-
-    interval: tuple[float, float]
-    kernel: Matern
-    tables: Any  # of `taylor` for t ∈ [0, 1]
-    left: Any  # what `tail_weights` are multiplied with
-    right: Any
-
-    def __call__(self, x: Any) -> Any:
-        (a, b), length = self.interval, self.interval[1] - self.interval[0]
-        nearest = np.clip(x, a, b)
-        value = evaluate(self.tables, (nearest - a) / length, np.empty((1, len(x))))[0]
-        out = np.flatnonzero(x != nearest)
-        if len(out):
-            tails = tail_weights(np.abs(x[out] - nearest[out]), self.kernel, length)
-            value[out] = np.where(x[out] < a, self.left @ tails, self.right @ tails)
-        return value
-
-
 def read_columns(kernels: Any, columns: Columns) -> Columns:
     """The column of the table that each of the kernels reads; None if that takes the table to say."""
     if columns is not None:
@@ -195,8 +192,8 @@ def read_columns(kernels: Any, columns: Columns) -> Columns:
     return None
 
 
-def tail_weights(r: Array, k: Matern, length: float) -> Array:
-    """w_j(r) with tail(r) = Σ_j g^{(j)}(edge) w_j(r), derivatives with respect to t; of shape (s, N).
+def tail_weights(r: Float[Array, " N"], k: Matern, length: Any) -> Float[Array, "s N"]:
+    """w_j(r) with tail(r) = Σ_j g^{(j)}(edge) w_j(r), derivatives with respect to t.
 
     Expanding (λ+∂)^k: w_j = e^{−λr} (r^j/j!) Σ_{i≤p−j} (λr)^i/i!, and d/dx = (1/L) d/dt.
     """

@@ -14,8 +14,8 @@ from odvff.features.base import Axis, Columns, FixedFeatures, Stored, WhitenedGr
 from odvff.features.interval import read_columns
 from odvff.kernels import Matern, Separable, separable, separable_columns
 from odvff.linalg import KroneckerProduct
-from odvff.support.arrays import Array
 from odvff.support.checks import matrix
+from odvff.support.shapes import Array, Float, Int
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Kronecker(FixedFeatures):
     def boxes(self) -> tuple[tuple[float, float] | None, ...]:
         return tuple(f.boxes[0] for f in self.factors)
 
-    def fill(self, X: Array, out: Array) -> None:
+    def fill(self, X: Float[Array, "N D"], out: Float[Array, "B N"]) -> None:
         parts = [np.empty((f.size, len(X))) for f in self.factors]
         for i, (f, part) in enumerate(zip(self.factors, parts, strict=True)):
             f.fill(X[:, [i]], part)
@@ -61,15 +61,14 @@ class Kronecker(FixedFeatures):
         return Separable(tuple(factors)), read
 
     def Kuu(self, kernel: Any) -> KroneckerProduct:
-        """⊗ K_d."""
         return KroneckerProduct(tuple(f.Kuu(k) for f, k in self.sides(kernel)))
 
-    def Kuf(self, kernel: Any, X: Array) -> Array:
+    def Kuf(self, kernel: Any, X: Any) -> Float[Array, "B N"]:
         X = matrix(X, "X")
         columns = separable_columns(kernel, X.shape[1])
         return row_products([f.Kuf(k, X[:, [i]]) for (f, k), i in zip(self.sides(kernel), columns, strict=True)])
 
-    def Kuf_rates(self, kernel: Any, X: Array) -> list[Array]:
+    def Kuf_rates(self, kernel: Any, X: Float[Array, "N D"]) -> list[Float[Array, "B N"]]:
         sides = self.sides(kernel)
         values = [f.Kuf(k, X[:, [i]]) for i, (f, k) in enumerate(sides)]
         rates = []
@@ -88,7 +87,7 @@ class Kronecker(FixedFeatures):
         keys = [(type(f), f.key) for f in self.factors]
         return None if any(key is None for _, key in keys) else tuple(keys)
 
-    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Float[Array, "T K"]) -> WhitenedGroup:
         """Each column of all terms at once: the first has the variance."""
         groups, sizes = [], [f.size for f in self.factors]
         for i, f in enumerate(self.factors):
@@ -97,7 +96,7 @@ class Kronecker(FixedFeatures):
             own = np.stack([parameters[:, i], variance], axis=1)
             groups.append(f.whitened([term.factors[i] for term in like], sides, own))
 
-        def traces(Ms: Sequence[Any]) -> Any:
+        def traces(Ms: Sequence[Any]) -> Float[Array, "T K"]:
             """Those of a column meet the trace of M over all others."""
             dense = [M.dense() for M in Ms]
             each = [group.traces([_partial_trace(M, sizes, i) for M in dense]) for i, group in enumerate(groups)]
@@ -120,7 +119,7 @@ class Kronecker(FixedFeatures):
         each = max(2, round(factor ** (1 / len(self.factors))))
         return Kronecker(tuple(f.refined(each) for f in self.factors))
 
-    def positions(self, fine: "Kronecker") -> np.ndarray:
+    def positions(self, fine: Any) -> Int[Array, " B"]:
         index = np.zeros(1, dtype=int)
         for f, g in zip(self.factors, fine.factors, strict=True):
             index = (index[:, None] * g.size + f.positions(g)).ravel()
@@ -137,7 +136,7 @@ class Kronecker(FixedFeatures):
         same = len(fewer.factors) == len(self.factors)
         return same and all(f.holds(g) for f, g in zip(self.factors, fewer.factors, strict=True))
 
-    def coarsening(self, fewer: Any) -> Any | None:
+    def coarsening(self, fewer: Any) -> Float[Array, "K B"] | None:
         if len(fewer.factors) != len(self.factors):
             raise InputError(f"{self!r} do not contain {fewer!r}.")
         maps = [f.coarsening(g) for f, g in zip(self.factors, fewer.factors, strict=True)]
@@ -187,13 +186,13 @@ class Product:
         return (self.T @ M.T).T
 
 
-def _partial_trace(M: Any, sizes: Sequence[int], keep: int) -> Any:
+def _partial_trace(M: Float[Array, "B B"], sizes: Sequence[int], keep: int) -> Float[Array, "K K"]:
     """Σ over all other axes of M on a Kronecker product."""
     before, n, after = prod(sizes[:keep]), sizes[keep], prod(sizes[keep + 1 :])
     return np.einsum("aibajb->ij", M.reshape(before, n, after, before, n, after))
 
 
-def row_products(parts: list[Array]) -> Array:
+def row_products(parts: list[Array]) -> Float[Array, "B N"]:
     """Columnwise Kronecker products: (n_1, N), (n_2, N), … → (n_1 n_2 …, N)."""
     product = parts[0]
     for part in parts[1:]:

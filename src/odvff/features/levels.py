@@ -1,6 +1,6 @@
 """A categorical column, exactly: one feature for each level."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from odvff.kernels import Categorical, categorical, one_column
 from odvff.linalg import Diagonal
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix, whole
+from odvff.support.shapes import Float, Int
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,13 @@ class Levels(FixedFeatures):
     def boxes(self) -> tuple[None]:
         return (None,)
 
-    def fill(self, X: Array, out: Array) -> None:
+    def fill(self, X: Float[Array, "N 1"], out: Float[Array, "B N"]) -> None:
         out[:] = self._one_hot(X)
 
-    def _one_hot(self, X: Array) -> Array:
+    def _one_hot(self, X: Any) -> Float[Array, "B N"]:
         return (self.codes(X) == np.arange(self.n_levels)[:, None]) * 1.0
 
-    def codes(self, X: Array) -> Array:
+    def codes(self, X: Any) -> Float[Array, " N"]:
         """The one column of X, of codes that there are."""
         codes = matrix(X, "X", n_columns=1)[:, 0]
         if not is_traced(codes):
@@ -59,11 +60,9 @@ class Levels(FixedFeatures):
         return codes
 
     def Kuu(self, kernel: Any) -> Diagonal:
-        """I/σ²."""
         return Diagonal(np.ones(self.n_levels) / categorical(kernel).variance)
 
-    def Kuf(self, kernel: Any, X: Array) -> Array:
-        """One-hot codes, of shape (n_levels, N)."""
+    def Kuf(self, kernel: Any, X: Any) -> Float[Array, "B N"]:
         categorical(kernel)
         X = matrix(X, "X")
         return self._one_hot(X[:, [one_column(kernel, X.shape[1])]])
@@ -71,19 +70,20 @@ class Levels(FixedFeatures):
     def read(self, kernel: Any, columns: Columns) -> tuple[Categorical, Columns]:
         return categorical(kernel), columns
 
-    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Any) -> WhitenedGroup:
+    def whitened(self, like: Sequence[Any], kernel_of: Sequence[Any], parameters: Float[Array, "T 1"]) -> WhitenedGroup:
         # C⁻¹ = σ I, and no lengthscale
         inverses = [Multiple(float(np.exp(p / 2))) for p in parameters[:, -1]]
         return WhitenedGroup(inverses, lambda Ms: np.zeros((len(Ms), 0)))
 
-    def curve(self, kernel: Any, weights: Any) -> "LevelCurve":
-        return LevelCurve(self, np.append(weights, 0.0))
+    def curve(self, kernel: Any, weights: Float[Array, " B"]) -> Callable[[Any], Any]:
+        values = np.append(weights, 0.0)  # 0 for the code −1
+        return lambda x: values.take(self.codes(x[:, None]).astype(np.intp))
 
     def refined(self, factor: int) -> "Levels":
         """Nothing is missing from the levels."""
         return self
 
-    def positions(self, fine: "Levels") -> np.ndarray:
+    def positions(self, fine: Any) -> Int[Array, " B"]:
         return np.arange(self.n_levels)
 
     def words(self) -> str:
@@ -110,14 +110,3 @@ class Multiple:
         return self.scale * M
 
     __rmatmul__ = __matmul__
-
-
-@dataclass(frozen=True)
-class LevelCurve:
-    """A number for each code, and 0 for the code −1."""
-
-    features: Levels
-    values: Any
-
-    def __call__(self, x: Any) -> Any:
-        return self.values.take(self.features.codes(x[:, None]).astype(np.intp))

@@ -44,6 +44,7 @@ import scipy.special
 
 from odvff.linalg import Bordered, Covariance, DiagonalPlusLowRank
 from odvff.support.arrays import Array, concatenate, namespace
+from odvff.support.shapes import Float
 
 STEP = 1e-100  # of a complex step: its square is zero
 
@@ -136,7 +137,7 @@ def harmonic_rows(table: np.ndarray, n_harmonics: int, s: int, mu: Array) -> Arr
     return rows / (each ** np.arange(len(table) // 2))[..., None]
 
 
-def harmonic_table(numerators: list[dict[int, int]], s: int) -> np.ndarray:
+def harmonic_table(numerators: list[dict[int, int]], s: int) -> Array:
     """The coefficients of y^{−s} … y^{2s−1} in 2 Re of every numerator, and in −2 Im of it in the next row."""
     table = np.zeros((2 * len(numerators), 3 * s))
     for row, numerator in enumerate(numerators):
@@ -149,13 +150,13 @@ def harmonic_table(numerators: list[dict[int, int]], s: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _eliminated(s: int, degree: int) -> np.ndarray:
+def _eliminated(s: int, degree: int) -> Float[Array, "K _"]:
     return harmonic_table([{r - k: -factorial(k) * comb(s, r) for r in range(k)} for k in range(degree + 1)], s)
 
 
 @lru_cache(maxsize=64)
-def _numerators(s: int, degree: int) -> tuple[Any, Any]:
-    """Constants and powers of μ in A[k,j] = −k! C(s,k−j) μ^{s−k+j} for 1 ≤ j ≤ k, of shape (degree+1, s) each."""
+def _numerators(s: int, degree: int) -> tuple[Float[Array, "K s"], Float[Array, "K s"]]:
+    """Constants and powers of μ in A[k,j] = −k! C(s,k−j) μ^{s−k+j} for 1 ≤ j ≤ k ≤ degree."""
     constants, powers = np.zeros((2, degree + 1, s))
     for k in range(degree + 1):
         for j in range(1, min(k, s) + 1):
@@ -164,14 +165,14 @@ def _numerators(s: int, degree: int) -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=64)
-def _bernoulli_states(degree: int, s: int) -> Any:
+def _bernoulli_states(degree: int, s: int) -> Float[Array, "K s"]:
     """(g, g′, g″) at 0 for B_0 … B_degree."""
     return BERNOULLI_COEFFICIENTS[: degree + 1, : degree + 1] @ monomial_states(degree, 0.0, s)
 
 
 @lru_cache(maxsize=1024)
-def harmonic_states(n_harmonics: int, order: int) -> Any:
-    """(g, g′, g″) at t = 0 or 1 for the cosines and then the sines, of shape (2F, s)."""
+def harmonic_states(n_harmonics: int, order: int) -> Float[Array, "K s"]:
+    """(g, g′, g″) at t = 0 or 1 for the F cosines and then the sines."""
     theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
     zero, one = np.zeros_like(theta), np.ones_like(theta)
     cosines = np.stack([one, zero, -(theta**2)], axis=1)
@@ -179,8 +180,8 @@ def harmonic_states(n_harmonics: int, order: int) -> Any:
     return np.concatenate([cosines, sines])[:, :order]
 
 
-def monomial_states(degree: int, t: float, order: int) -> Any:
-    """(g, g′, g″) at t for 1, t, …, t^degree, of shape (degree + 1, s)."""
+def monomial_states(degree: int, t: float, order: int) -> Float[Array, "K s"]:
+    """(g, g′, g″) at t for 1, t, …, t^degree."""
     rows = [
         [factorial(k) / factorial(k - j) * t ** (k - j) if j <= k else 0.0 for j in range(order)]
         for k in range(degree + 1)
@@ -189,7 +190,7 @@ def monomial_states(degree: int, t: float, order: int) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _zeta_root(n_harmonics: int, order: int) -> Any:
+def _zeta_root(n_harmonics: int, order: int) -> Float[Array, "s s"]:
     """A root of H[u,v] = 2 Re Σ_{m>F} (iθ_m)^{−u} conj (iθ_m)^{−v}, u, v = 1…s: sums of even powers, or zero.
 
     Scaled by the power of the first missing frequency, so that any F gives numbers near one.
@@ -205,28 +206,28 @@ def _zeta_root(n_harmonics: int, order: int) -> Any:
 
 
 @lru_cache(maxsize=8)
-def added(s: int) -> np.ndarray:
+def added(s: int) -> Float[Array, "K _"]:
     """k! Σ_{r≥k} C(s,r) z^{r−k} for k = 1…s, what n_k R̂_k has beside R_k; the constant, which is first, has none."""
     rest = [{r - k: factorial(k) * comb(s, r) for r in range(k, s + 1)} for k in range(1, s + 1)]
     return harmonic_table([{}, *rest], s)
 
 
 @lru_cache(maxsize=1024)
-def scaled_coefficients(n_harmonics: int, order: int) -> Any:
-    """Coefficients of R̂_1 … R̂_order on the F cosines and the F sines, of shape (order, 2F)."""
+def scaled_coefficients(n_harmonics: int, order: int) -> Float[Array, "s K"]:
+    """Coefficients of R̂_1 … R̂_order on the F cosines and then the F sines."""
     theta = 2 * np.pi * np.arange(1, n_harmonics + 1)
     c = np.array([factorial(k) / (1j * theta) ** k for k in range(1, order + 1)]).reshape(order, n_harmonics)
     return np.concatenate([2 * c.real, -2 * c.imag], axis=1) / norms(n_harmonics, order)[:, None]
 
 
-def harmonic_form(n_harmonics: int, order: int) -> tuple[Any, Any, Any]:
+def harmonic_form(n_harmonics: int, order: int) -> tuple[Float[Array, "s F"], Float[Array, "s F"], Float[Array, "s K"]]:
     """R̂_1 … R̂_order as sums of F cosines, F sines and powers of t − ½: the coefficients of each, a row for each R̂."""
     cosines, sines = np.split(scaled_coefficients(n_harmonics, order), 2, axis=1)
     return cosines, sines, BERNOULLI_CENTRED[1 : order + 1, : order + 1] / norms(n_harmonics, order)[:, None]
 
 
 @lru_cache(maxsize=1024)
-def norms(n_harmonics: int, order: int) -> Any:
+def norms(n_harmonics: int, order: int) -> Float[Array, " s"]:
     """n_k with ‖B_k − its first F harmonics‖² = n_k²/2."""
     k = np.arange(1, order + 1)
     tail = scipy.special.zeta(2 * k, n_harmonics + 1) / (2 * np.pi) ** (2 * k)

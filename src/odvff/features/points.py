@@ -9,9 +9,10 @@ from odvff.errors import InputError
 from odvff.features.base import Features, Stored
 from odvff.kernels import Additive, covariance
 from odvff.linalg import Dense
-from odvff.linalg.operator import DEFAULT_JITTER, check_jitter
+from odvff.linalg.operator import DEFAULT_JITTER
 from odvff.support.arrays import Array, is_traced
 from odvff.support.checks import matrix
+from odvff.support.shapes import Float, Int
 from odvff.support.words import number
 
 
@@ -26,7 +27,11 @@ class InducingPoints(Features):
         Z = matrix(self.locations, "locations")
         if len(Z) == 0:
             raise InputError("locations must hold at least one point, got none; leave the term out instead.")
-        check_jitter(self.jitter)
+        if not (isinstance(self.jitter, int | float | np.floating) and 0 <= self.jitter < 1):
+            raise InputError(
+                f"jitter must be from 0 to 1, relative to the diagonal, got {self.jitter!r}; the default is "
+                f"{DEFAULT_JITTER}."
+            )
         object.__setattr__(self, "locations", Z if is_traced(Z) else Z.copy())
 
     @property
@@ -34,13 +39,10 @@ class InducingPoints(Features):
         return len(self.locations)
 
     def Kuu(self, kernel: Any) -> Dense:
-        """k(Z, Z)."""
         return Dense(covariance(kernel, self.locations, self.locations), self.jitter)
 
-    def Kuf(self, kernel: Any, X: Array) -> Array:
-        """k(Z, X), of shape (M, N)."""
-        X = matrix(X, "X", n_columns=self.locations.shape[1])
-        return covariance(kernel, self.locations, X)
+    def Kuf(self, kernel: Any, X: Any) -> Float[Array, "B N"]:
+        return covariance(kernel, self.locations, matrix(X, "X", n_columns=self.locations.shape[1]))
 
     def refined(self, factor: int) -> "InducingPoints":
         """These points and (factor − 1) times as many more, at most 2000, spread over the box that they span."""
@@ -49,7 +51,7 @@ class InducingPoints(Features):
         more = low + (high - low) * _spread(min((factor - 1) * len(Z), 2000), Z.shape[1])
         return self.moved(np.concatenate([Z, more]))
 
-    def positions(self, fine: "InducingPoints") -> np.ndarray:
+    def positions(self, fine: Any) -> Int[Array, " B"]:
         return np.arange(len(self.locations))
 
     def moved(self, locations: Any) -> "InducingPoints":
@@ -80,7 +82,7 @@ class InducingPoints(Features):
         return cls(locations, number(words["jitter"]))
 
 
-def _spread(n: int, d: int) -> np.ndarray:
+def _spread(n: int, d: int) -> Float[Array, "n d"]:
     """n points of an additive recurrence that fills the unit cube evenly (Roberts' generalised golden ratio)."""
     ratio = 2.0
     for _ in range(60):

@@ -45,7 +45,7 @@ class LowRank:
     @property
     def T(self) -> "LowRank":
         """Of every matrix the transpose."""
-        return LowRank(self.scale, _t(self.block), self.right, self.left)
+        return LowRank(self.scale, self.block.mT, self.right, self.left)
 
     @property
     def places(self) -> tuple[slice, list[int]]:
@@ -57,14 +57,14 @@ class LowRank:
         if X.ndim == 1:
             return (self @ X[:, None])[:, 0]
         h, R = self.places
-        product = -self.left @ (_t(self.right) @ X)
+        product = -self.left @ (self.right.mT @ X)
         product[..., h, :] += self.scale[..., None] * X[..., h, :]
         product[..., R, :] += self.block @ X[..., R, :]
         return product
 
     def __rmatmul__(self, X: Any) -> Any:
         h, R = self.places
-        product = -(X @ self.left) @ _t(self.right)
+        product = -(X @ self.left) @ self.right.mT
         product[..., h] += X[..., h] * self.scale[..., None, :]
         product[..., R] += X[..., R] @ self.block
         return product
@@ -87,7 +87,7 @@ class Columns:
         G, (h, R), s = self.G, self.G.places, self.G.left.shape[-1]
         left, right = np.zeros((2, *G.left.shape[:-1], s + len(R)))
         left[..., :s], right[..., :s] = G.left, G.right
-        left[..., R, s:], right[..., h, s:] = G.block, _t(self.parts.c)
+        left[..., R, s:], right[..., h, s:] = G.block, self.parts.c.mT
         stack = LowRank(G.scale, G.block @ self.eliminate, left, right)
         if len(G) <= SMALL:
             return list(stack @ np.eye(len(G)))
@@ -99,7 +99,7 @@ class Columns:
         (h, R), s = G.places, G.left.shape[-1]
         P, dP = np.empty((2, *G.left.shape))
         P[:, h], P[:, R], dP[:, h], dP[:, R] = p.U, p.V, d.U, d.V
-        G_R = -G.left @ _t(G.right[:, R])
+        G_R = -G.left @ G.right[:, R].mT
         G_R[:, R] += G.block
         few = np.concatenate([G @ P, G.left, G_R], axis=-1)
         of_few = np.stack([M @ own for M, own in zip(Ms, few, strict=True)])
@@ -107,12 +107,12 @@ class Columns:
         # diag(Y) of the harmonics: e_jᵀGᵀMGe_j with Ge_j = scale_j e_j − left right_j
         N, scale = G.right[:, h], G.scale
         diagonal = scale**2 * np.stack([M.diagonal() for M in Ms])[:, h] - 2 * scale * (ML[:, h] * N).sum(axis=-1)
-        diagonal += ((N @ (_t(G.left) @ ML)) * N).sum(axis=-1)
+        diagonal += ((N @ (G.left.mT @ ML)) * N).sum(axis=-1)
         # X H: dc against the rows h, columns R of H Y
-        HY = p.diagonal[..., None] * Y_R[:, h] + p.U @ _t(YP[:, R])
+        HY = p.diagonal[..., None] * Y_R[:, h] + p.U @ YP[:, R].mT
         trace = (d.diagonal * diagonal).sum(axis=1)
         trace += 2 * ((YP * dP).sum(axis=(1, 2)) + ((Y_R[:, R] @ p.t) * d.t).sum(axis=(1, 2)))
-        trace += 2 * (_t(d.c) * HY).sum(axis=(1, 2))
+        trace += 2 * (d.c.mT * HY).sum(axis=(1, 2))
         return (-self.mu * trace / self.variance)[:, None]
 
 
@@ -133,14 +133,14 @@ def columns_at(features: Any, mu: Any, variance: Any) -> Columns:
         return Columns(mu, variance, p, d, G, eliminate)
     scale, WZ, W, lower_inverse = _core(diagonal, U)
     # the Schur complement T + V (I + WᵀW)⁻¹ Vᵀ, scaled to a unit diagonal
-    v = lower_inverse @ _t(V)
-    schur = t @ _t(t) + _t(v) @ v
+    v = lower_inverse @ V.mT
+    schur = t @ t.mT + v.mT @ v
     unit = np.sqrt(np.diagonal(schur, axis1=1, axis2=2))
     block = _inverse_lower(np.linalg.cholesky(schur / unit[:, :, None] / unit[:, None])) / unit[:, None]
     left, right = np.zeros((2, len(mu), diagonal.shape[1] + len(eliminate), s))
     G = LowRank(scale, block, left, right)
     h, R = G.places
-    left[:, h], left[:, R] = WZ, block @ (_t(v) @ lower_inverse)
+    left[:, h], left[:, R] = WZ, block @ (v.mT @ lower_inverse)
     right[:, h] = W * scale[..., None]
     return Columns(mu, variance, p, d, G, eliminate)
 
@@ -150,9 +150,9 @@ def _core(diagonal: Any, U: Any) -> tuple[Any, Any, Any, Any]:
     scale = 1 / np.sqrt(diagonal)
     W = U * scale[..., None]
     eye = np.eye(U.shape[-1])
-    lower = np.linalg.cholesky(eye + _t(W) @ W)
+    lower = np.linalg.cholesky(eye + W.mT @ W)
     lower_inverse = _inverse_lower(lower)
-    return scale, W @ (_t(_inverse_lower(eye + lower)) @ lower_inverse), W, lower_inverse
+    return scale, W @ (_inverse_lower(eye + lower).mT @ lower_inverse), W, lower_inverse
 
 
 def _inverse_lower(lower: Any) -> Any:
@@ -164,7 +164,3 @@ def _inverse_lower(lower: Any) -> Any:
         inverse[:, i] -= (lower[:, i, None, :i] @ inverse[:, :i])[:, 0]
         inverse[:, i] /= lower[:, i, i, None]
     return inverse
-
-
-def _t(stack: Any) -> Any:
-    return np.swapaxes(stack, -1, -2)

@@ -6,30 +6,29 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from math import prod
+from operator import matmul
 from typing import Any
 
 from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Factor
 from odvff.support.arrays import Array, concatenate, namespace
+from odvff.support.shapes import Float
 
 
 class _ComposedFactor(Factor):
     """One whose every operation is made of the same operation of its parts."""
 
     @abstractmethod
-    def _each(self, operation: Callable[[Any, Array], Array], b: Array) -> Array: ...
+    def _each(self, operation: Callable[[Any, Any], Any], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]: ...
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(lambda C, x: C.solve(x), b)
 
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(lambda C, x: C.solve_transpose(x), b)
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self._each(lambda C, x: C.apply(x), b)
-
-    def apply_transpose(self, b: Array) -> Array:
-        return self._each(lambda C, x: C.apply_transpose(x), b)
 
 
 def _factors(parts: Iterable[Covariance], names: Iterable[str]) -> Iterator[Factor]:
@@ -61,15 +60,12 @@ class _Blocks:
     def slices(self) -> list[slice]:
         return slices([block.size for block in self.blocks])
 
-    def _each(self, operation: Callable[[Any, Array], Array], b: Array) -> Array:
+    def _each(self, operation: Callable[[Any, Any], Any], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return concatenate(operation(A, b[s]) for A, s in zip(self.blocks, self.slices, strict=True))
 
 
 class BlockFactor(_Blocks, _ComposedFactor):
     """blockdiag(C_1, …, C_T)."""
-
-    def logdet(self) -> Array:
-        return sum(C.logdet() for C in self.blocks)
 
 
 @dataclass(frozen=True)
@@ -78,8 +74,8 @@ class BlockDiagonal(_Blocks, Covariance):
 
     names: tuple[str, ...]
 
-    def __matmul__(self, b: Array) -> Array:
-        return self._each(lambda K, x: K @ x, b)
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
+        return self._each(matmul, b)
 
     def factor(self) -> BlockFactor:
         return BlockFactor(tuple(_factors(self.blocks, self.names)))
@@ -95,7 +91,7 @@ class _Product:
     def size(self) -> int:
         return prod(A.size for A in self.factors)
 
-    def _each(self, operation: Callable[[Any, Array], Array], b: Array) -> Array:
+    def _each(self, operation: Callable[[Any, Any], Any], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         # one axis at a time: it is in front, all others are right-hand sides, and it goes to the end
         x = b
         for A in self.factors:
@@ -106,20 +102,16 @@ class _Product:
 class KroneckerFactor(_Product, _ComposedFactor):
     """C_1 ⊗ … ⊗ C_d."""
 
-    def logdet(self) -> Array:
-        # log|⊗ K_i| = Σ_i (n / n_i) log|K_i|
-        return sum(self.size // C.size * C.logdet() for C in self.factors)
-
 
 class KroneckerProduct(_Product, Covariance):
     """K_1 ⊗ … ⊗ K_d: products of one-dimensional features."""
 
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         parts = [K.dense() for K in self.factors]
         return reduce(namespace(*parts).kron, parts)
 
-    def __matmul__(self, b: Array) -> Array:
-        return self._each(lambda K, x: K @ x, b)
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
+        return self._each(matmul, b)
 
     def factor(self) -> KroneckerFactor:
         return KroneckerFactor(tuple(_factors(self.factors, (f"factor {i}" for i in range(len(self.factors))))))

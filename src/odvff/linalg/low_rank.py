@@ -24,56 +24,48 @@ import numpy as np
 from odvff.errors import FactorizationError
 from odvff.linalg.operator import Covariance, Dense, DenseFactor, Diagonal, DiagonalFactor, Factor, scale_rows
 from odvff.support.arrays import Array, cholesky, concatenate, is_traced, namespace, solve_triangular
+from odvff.support.shapes import Float
 
 
 @dataclass(frozen=True)
 class LowRankFactor(DiagonalFactor):
-    """C = D^{½} M; see the module's text. The scale is D^{½}, (n,)."""
+    """C = D^{½} M; see the module's text. The scale is D^{½}."""
 
-    W: Array  # D^{-½} U, (n, r)
-    lower: Array  # Λ, (r, r)
+    W: Float[Array, "B r"]  # D^{-½} U
+    lower: Float[Array, "r r"]  # Λ
 
     @property
-    def _one_plus(self) -> Array:
+    def _one_plus(self) -> Float[Array, "r r"]:
         """I + Λ, lower triangular."""
         return self.lower + np.eye(self.lower.shape[0])
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         # M⁻¹ D^{-½} b
         b = super().solve(b)
         inner = solve_triangular(self.lower, self.W.T @ b)
         return b - self.W @ solve_triangular(self._one_plus, inner, transpose=True)
 
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         # D^{-½} M⁻ᵀ b
         inner = solve_triangular(self._one_plus, self.W.T @ b)
         return super().solve_transpose(b - self.W @ solve_triangular(self.lower, inner, transpose=True))
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return super().apply(b + self.W @ solve_triangular(self._one_plus, self.W.T @ b))
 
-    def apply_transpose(self, b: Array) -> Array:
-        b = super().apply_transpose(b)
-        return b + self.W @ solve_triangular(self._one_plus, self.W.T @ b, transpose=True)
-
-    def whitened_low_rank(self) -> Array:
-        """C⁻¹ U = M⁻¹ W = W (I + Λᵀ)⁻¹ Λ⁻¹ (I + Λ), of shape (n, r)."""
+    def whitened_low_rank(self) -> Float[Array, "B r"]:
+        """C⁻¹ U = M⁻¹ W = W (I + Λᵀ)⁻¹ Λ⁻¹ (I + Λ)."""
         inner = solve_triangular(self.lower, self._one_plus)
         return self.W @ solve_triangular(self._one_plus, inner, transpose=True)
-
-    def logdet(self) -> Array:
-        # log|D + UUᵀ| = log|D| + log|I + WᵀW|
-        xp = namespace(self.W)
-        return super().logdet() + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
 
 
 @dataclass(frozen=True)
 class DiagonalPlusLowRank(Diagonal):
     """K = diag(d) + U Uᵀ."""
 
-    U: Array  # (n, r)
+    U: Float[Array, "B r"]
 
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return super().__matmul__(b) + self.U @ (self.U.T @ b)
 
     def factor(self) -> LowRankFactor:
@@ -99,43 +91,32 @@ class BorderedFactor(Factor):
     operator: "Bordered"
     core: LowRankFactor
     remainder: DenseFactor
-    Y: Array
+    Y: Float[Array, "B r"]
 
     @property
     def size(self) -> int:
         return self.operator.size
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         op = self.operator
         h, w = op.split(b)
         R = op.eliminate @ w - op.c @ h  # R = N⁻¹ w − c h
         x = self.core.solve(h)
         return op.join(x, self.remainder.solve(R - op.V @ (self.Y.T @ x)))
 
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         op = self.operator
         x, z = op.split(b)
         R = self.remainder.solve_transpose(z)
         h = self.core.solve_transpose(x - self.Y @ (op.V.T @ R))
         return op.join(h - op.c.T @ R, op.eliminate.T @ R)
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         op = self.operator
         x, z = op.split(b)
         h = self.core.apply(x)
         R = op.V @ (self.Y.T @ x) + self.remainder.apply(z)
         return op.join(h, op.N @ (R + op.c @ h))
-
-    def apply_transpose(self, b: Array) -> Array:
-        op = self.operator
-        h, w = op.split(b)
-        R = op.N.T @ w
-        x = self.core.apply_transpose(h + op.c.T @ R) + self.Y @ (op.V.T @ R)
-        return op.join(x, self.remainder.apply_transpose(R))
-
-    def logdet(self) -> Array:
-        # N is unit triangular: its determinant is 1
-        return self.core.logdet() + self.remainder.logdet()
 
 
 @dataclass(frozen=True)
@@ -143,25 +124,25 @@ class Bordered(Covariance):
     """Diagonal plus low rank with q bordering rows, the first of them before the core, the rest after it."""
 
     core: DiagonalPlusLowRank
-    c: Array  # (q, n): coefficients of the eliminated part
-    t: Array  # (q, k): T = t tᵀ
-    V: Array  # (q, r)
-    N: Array  # (q, q), unit lower triangular
-    eliminate: Array  # N⁻¹
+    c: Float[Array, "q B"]  # coefficients of the eliminated part
+    t: Float[Array, "q k"]  # T = t tᵀ
+    V: Float[Array, "q r"]
+    N: Float[Array, "q q"]  # unit lower triangular
+    eliminate: Float[Array, "q q"]  # N⁻¹
 
     @property
     def size(self) -> int:
         return self.core.size + int(self.N.shape[0])
 
-    def split(self, b: Array) -> tuple[Array, Array]:
+    def split(self, b: Float[Array, " B *K"]) -> tuple[Float[Array, " n *K"], Float[Array, " q *K"]]:
         """Rows of the core, rows of the border."""
         stop = 1 + self.core.size
         return b[1:stop], concatenate([b[:1], b[stop:]])
 
-    def join(self, h: Array, w: Array) -> Array:
+    def join(self, h: Float[Array, " n *K"], w: Float[Array, " q *K"]) -> Float[Array, " B *K"]:
         return concatenate([w[:1], h, w[1:]])
 
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         h, w = self.split(b)
         A = self.V + self.c @ self.core.U  # the low-rank part of R + c h, that is of N⁻¹ w
         g = self.N.T @ w

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odvff.errors import FactorizationError, InputError
+from odvff.errors import FactorizationError
 from odvff.support.arrays import Array, cholesky, is_traced, namespace, solve_triangular
+from odvff.support.shapes import Float
 
 DEFAULT_JITTER = 1e-12
 """Added to the unit diagonal of the scaled matrix: enough to keep rounding from turning eigenvalues negative."""
@@ -31,26 +32,18 @@ class Factor(ABC):
     def size(self) -> int: ...
 
     @abstractmethod
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """C⁻¹ b."""
 
     @abstractmethod
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """C⁻ᵀ b."""
 
     @abstractmethod
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """C b."""
 
-    @abstractmethod
-    def apply_transpose(self, b: Array) -> Array:
-        """Cᵀ b."""
-
-    @abstractmethod
-    def logdet(self) -> Array:
-        """log |K| = 2 log |det C|."""
-
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         return self.apply(np.eye(self.size))
 
 
@@ -61,43 +54,25 @@ class Covariance(ABC):
     @abstractmethod
     def size(self) -> int: ...
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self.size, self.size)
-
     @abstractmethod
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """K b."""
 
     @abstractmethod
     def factor(self) -> Factor:
         """C with K = C Cᵀ; raises `FactorizationError` if K is not positive definite to working precision."""
 
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         """K as an array."""
         return self @ np.eye(self.size)
 
-    def diagonal(self) -> Array:
-        """The diagonal of K."""
-        K = self.dense()
-        return namespace(K).diagonal(K)
-
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         """K⁻¹ b."""
         C = self.factor()
         return C.solve_transpose(C.solve(b))
 
-    def logdet(self) -> Array:
-        """log |K|."""
-        return self.factor().logdet()
 
-    def trace_solve(self, A: Array) -> Array:
-        """tr(K⁻¹ A) for a square array A."""
-        solved = self.solve(A)
-        return namespace(solved).trace(solved)
-
-
-def scale_rows(scale: Array, b: Array) -> Array:
+def scale_rows(scale: Float[Array, " B"], b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
     """diag(scale) b."""
     return scale * b if b.ndim == 1 else scale[:, None] * b
 
@@ -106,72 +81,53 @@ def scale_rows(scale: Array, b: Array) -> Array:
 class DiagonalFactor(Factor):
     """C = diag(scale), and the outermost part of factors that scale."""
 
-    scale: Array
+    scale: Float[Array, " B"]
 
     @property
     def size(self) -> int:
         return len(self.scale)
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return scale_rows(1 / self.scale, b)
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return scale_rows(self.scale, b)
 
     solve_transpose = solve
-    apply_transpose = apply
-
-    def logdet(self) -> Array:
-        xp = namespace(self.scale)
-        return 2 * xp.sum(xp.log(self.scale))
 
 
 @dataclass(frozen=True)
 class Diagonal(Covariance):
     """K = diag(d) with positive d."""
 
-    d: Array
+    d: Float[Array, " B"]
 
     @property
     def size(self) -> int:
         return len(self.d)
 
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return scale_rows(self.d, b)
 
     def factor(self) -> DiagonalFactor:
         return DiagonalFactor(namespace(self.d).sqrt(self.d))
 
 
-def check_jitter(jitter: float) -> None:
-    if not (isinstance(jitter, int | float | np.floating) and 0 <= jitter < 1):
-        raise InputError(
-            f"jitter must be from 0 to 1, relative to the diagonal, got {jitter!r}; the default is {DEFAULT_JITTER}."
-        )
-
-
 @dataclass(frozen=True)
 class DenseFactor(DiagonalFactor):
     """C = diag(√d) L with L lower triangular; `jitter` is what was added to the unit diagonal to get there."""
 
-    lower: Array
+    lower: Float[Array, "B B"]
     jitter: float
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return solve_triangular(self.lower, super().solve(b))
 
-    def solve_transpose(self, b: Array) -> Array:
+    def solve_transpose(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return super().solve_transpose(solve_triangular(self.lower, b, transpose=True))
 
-    def apply(self, b: Array) -> Array:
+    def apply(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return super().apply(self.lower @ b)
-
-    def apply_transpose(self, b: Array) -> Array:
-        return self.lower.T @ super().apply_transpose(b)
-
-    def logdet(self) -> Array:
-        xp = namespace(self.lower)
-        return super().logdet() + 2 * xp.sum(xp.log(xp.diagonal(self.lower)))
 
 
 @dataclass(frozen=True)
@@ -182,25 +138,22 @@ class Dense(Covariance):
     and so on are tried up to 1e-6; while JAX traces, where nothing can be retried, just `jitter` itself.
     """
 
-    matrix: Array
+    matrix: Float[Array, "B B"]
     jitter: float = DEFAULT_JITTER
 
     @property
     def size(self) -> int:
         return int(self.matrix.shape[0])
 
-    def dense(self) -> Array:
+    def dense(self) -> Float[Array, "B B"]:
         return self.matrix
 
-    def diagonal(self) -> Array:
-        return namespace(self.matrix).diagonal(self.matrix)
-
-    def __matmul__(self, b: Array) -> Array:
+    def __matmul__(self, b: Float[Array, " B *K"]) -> Float[Array, " B *K"]:
         return self.matrix @ b
 
     def factor(self) -> DenseFactor:
         xp = namespace(self.matrix)
-        diagonal = self.diagonal()
+        diagonal = xp.diagonal(self.matrix)
         if not is_traced(self.matrix):
             _check_entries(self.matrix, diagonal)
         scale = xp.sqrt(diagonal)
@@ -218,7 +171,7 @@ class Dense(Covariance):
         raise _failure(unit, tuple(tried))
 
 
-def _check_entries(matrix: Array, diagonal: Array) -> None:
+def _check_entries(matrix: Float[Array, "B B"], diagonal: Float[Array, " B"]) -> None:
     if not np.isfinite(matrix).all():
         raise FactorizationError(
             f"the {len(diagonal)} × {len(diagonal)} covariance has {np.sum(~np.isfinite(matrix))} entries that are "
@@ -234,7 +187,7 @@ def _check_entries(matrix: Array, diagonal: Array) -> None:
         )
 
 
-def _failure(unit: Array, tried: tuple[float, ...]) -> FactorizationError:
+def _failure(unit: Float[Array, "B B"], tried: tuple[float, ...]) -> FactorizationError:
     """Measure what is wrong, and rank the causes by the measurement."""
     eigenvalues = np.linalg.eigvalsh((unit + unit.T) / 2)
     smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])

@@ -28,6 +28,7 @@ from odvff.features.kronecker import row_products
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
 from odvff.rows import row_slices
+from odvff.support.shapes import Array, Float
 from odvff.terms import Term
 
 BLOCK_ROWS = 4096
@@ -72,7 +73,7 @@ class Centre:
 
     features: tuple[Any, ...]
     gamma: tuple[Any, ...]
-    variances: Any  # (parts,)
+    variances: Float[Array, " parts"]
 
     @staticmethod
     def sizes(q: Posterior, parts: list[Part]) -> tuple[list[int], list[int]]:
@@ -86,7 +87,7 @@ class Centre:
         return features, [2 * n_points if part.shared else 1 for part in parts]
 
 
-def centre_of(q: Posterior, X: Any, weights: Any | None) -> Centre:
+def centre_of(q: Posterior, X: Float[Array, "N D"], weights: Float[Array, " N"] | None) -> Centre:
     """The centre of these rows."""
     w = (np.ones(len(X)) if weights is None else weights) / (len(X) if weights is None else weights.sum())
     parts = parts_of(q, X.shape[1])
@@ -129,7 +130,7 @@ class CentredEffects:
                 features = np.split(centre.features[p], [C.factors[0].size])
                 self._pairs[p] = _Pair(q, part, zip(features, np.split(centre.gamma[p], 2), strict=True))
 
-    def at(self, p: int, X: Any) -> tuple[Any, Any]:
+    def at(self, p: int, X: Float[Array, "N D"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Mean and variance of the effect of the p-th part at rows X."""
         q, part = self._q, self.parts[p]
         features = q.factor.blocks[part.place].solve(part.Kuf(X))
@@ -167,8 +168,8 @@ class _Pair:
         self._gamma = np.zeros((0, max(part.columns) + 1)) if q.gamma is None else q.gamma
         self._a_gamma = np.zeros(0) if q.gamma is None else q.a_gamma
 
-    def _at(self, side: int, X: Any) -> tuple[Any, Any]:
-        """Of one column: its whitened features α(x), and k(γ,x), (|γ|, N)."""
+    def _at(self, side: int, X: Float[Array, "N D"]) -> tuple[Float[Array, "B N"], Float[Array, "G N"]]:
+        """Of one column: its whitened features α(x), and k(γ,x)."""
         (features, kernel), column, C = self._sides[side]
         x = X[:, [column]]
         return C.solve(features.Kuf(kernel, x)), kernels.covariance(kernel, self._gamma[:, [column]], x)
@@ -179,7 +180,7 @@ class _Pair:
         self.means = tuple(tuple(map(sum, zip(*values, strict=True))) for values in each)
         return self
 
-    def told(self, X: Any, apart: tuple[int, ...]) -> Piece:
+    def told(self, X: Float[Array, "N D"], apart: tuple[int, ...]) -> Piece:
         """The product over both columns, of what these are `apart` from their means, and of the means of others."""
         columns = []
         for side, means in enumerate(self.means):
@@ -189,14 +190,14 @@ class _Pair:
         return self._place, row_products([alpha, beta]), self._a_gamma @ (k * l)
 
 
-def _of_pairs(pairs: dict[int, _Pair], part: Part, p: int, X: Any) -> list[Piece]:
+def _of_pairs(pairs: dict[int, _Pair], part: Part, p: int, X: Float[Array, "N D"]) -> list[Piece]:
     """Of a pair what both columns do together, of a column what belongs to it of the pairs that it is in."""
     if part.shared:
         return [pairs[p].told(X, (0, 1))]
     return [pairs[other].told(X, (side,)) for other, side in part.pairs]
 
 
-def _by_gamma(q: Posterior, part: Part, X: Any) -> Any:
+def _by_gamma(q: Posterior, part: Part, X: Float[Array, "N D"]) -> Float[Array, " N"]:
     """What the points add at rows X, but for pairs."""
     return np.zeros(len(X)) if q.gamma is None else part.covariance(X, q.gamma) @ q.a_gamma
 

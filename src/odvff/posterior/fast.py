@@ -6,7 +6,7 @@ multiplied with many columns together. Rows outside a box have features of their
 function of one column, a mean is read from tables, whatever the number of features or points.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from odvff.linalg import BlockFactor
 from odvff.rows import row_slices
 from odvff.statistics.basis import check_columns, columns_of, fill_features, outside
+from odvff.support.shapes import Array, Float
 from odvff.terms import Sum
 
 SMALL = 128  # features of a term: beyond, the structured factor is cheaper than the product with its inverse
@@ -29,8 +30,8 @@ class FastFeatures:
         self.terms = terms.canonical
         self.factor = self.terms.Kuu().factor()
 
-    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        """Rows, and φ̂ of them as (|β|, rows), which is overwritten by the next: memory that is warm is fast."""
+    def blocks(self, X: Float[Array, "N D"]) -> Iterator[tuple[slice, Float[Array, "B _"]]]:
+        """Rows, and φ̂ of them, which is overwritten by the next: memory that is warm is fast."""
         check_columns(self.terms, X)
         block = int(np.clip(BLOCK_ENTRIES // self.factor.size, LEAST_ROWS, MOST_ROWS))
         out = outside(self.terms, X)
@@ -61,8 +62,8 @@ class FastFeatures:
             runs.append((slice(slices[0].start, slices[-1].stop), inverses, BlockFactor(blocks)))
         return runs
 
-    def whiten(self, phi: Any, out: Any) -> Any:
-        """ψ = C⁻¹φ̂, into an array of the same shape."""
+    def whiten(self, phi: Float[Array, "B N"], out: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """ψ = C⁻¹φ̂, into `out`."""
         for place, inverses, C in self._runs:
             if inverses is None:
                 out[place] = C.solve(phi[place])
@@ -72,41 +73,39 @@ class FastFeatures:
         return out
 
 
-class Curves:
+def curves(features: FastFeatures, weights: Float[Array, " B"]) -> Callable[[Any], Any]:
     """X ↦ wᵀφ̂(X) of a sum: terms that have a curve by themselves, all others by their features."""
+    found, others = [], []
+    for term, s in zip(features.terms, features.factor.slices, strict=True):
+        curve = term.fixed.curve(term.kernel, weights[s])
+        if curve is None:
+            others.append((term, weights[s]))
+        else:
+            found.append((columns_of(term)[0], curve))
+    rest = FastFeatures(Sum(tuple(term for term, _ in others))) if others else None
+    rest_weights = np.concatenate([w for _, w in others]) if others else None
 
-    def __init__(self, features: FastFeatures, weights: Any):
-        self._terms = features.terms
-        self._curves, others = [], []
-        for term, s in zip(features.terms, features.factor.slices, strict=True):
-            curve = term.features.curve(term.kernel, weights[s])  # type: ignore[attr-defined]
-            if curve is None:
-                others.append((term, weights[s]))
-            else:
-                self._curves.append((columns_of(term)[0], curve))
-        self._others = FastFeatures(Sum(tuple(term for term, _ in others))) if others else None
-        self._weights = np.concatenate([w for _, w in others]) if others else None
+    def total(X: Float[Array, "N D"]) -> Float[Array, " N"]:
+        check_columns(features.terms, X)
+        value = np.zeros(len(X))
+        for column, curve in found:
+            value += curve(X[:, column])
+        if rest is not None:
+            for rows, phi in rest.blocks(X):
+                value[rows] += rest_weights @ phi
+        return value
 
-    def __call__(self, X: Any) -> Any:
-        check_columns(self._terms, X)
-        total = np.zeros(len(X))
-        for column, curve in self._curves:
-            total += curve(X[:, column])
-        if self._others is not None:
-            for rows, phi in self._others.blocks(X):
-                total[rows] += self._weights @ phi
-        return total
+    return total
 
 
-class PointSum:
+def point_sum(terms: Sum, gamma: Float[Array, "G D"], weights: Float[Array, " G"]) -> Callable[[Any], Any]:
     """X ↦ k(X, γ) a of a sum: terms of one column in a time that does not grow with the points, others as they are."""
+    each = [(term, term.point_sum(gamma, weights)) for term in terms]
 
-    def __init__(self, terms: Sum, gamma: Any, weights: Any):
-        self._gamma, self._weights = gamma, weights
-        self._sums = [(term, term.point_sum(gamma, weights)) for term in terms]
+    def total(X: Float[Array, "N D"]) -> Float[Array, " N"]:
+        value = np.zeros(len(X))
+        for term, one in each:
+            value += term.covariance(X, gamma) @ weights if one is None else one(X)
+        return value
 
-    def __call__(self, X: Any) -> Any:
-        total = np.zeros(len(X))
-        for term, one in self._sums:
-            total += term.covariance(X, self._gamma) @ self._weights if one is None else one(X)
-        return total
+    return total

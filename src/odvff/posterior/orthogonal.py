@@ -14,7 +14,7 @@ With K_β = C Cᵀ, ψ(x) = C⁻¹φ(x), whitened q(u) = N(m, S) and S = R Rᵀ:
 | ODVFF      | Fourier, or Fourier with points | inducing points |
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,11 +23,12 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.likelihoods import expected_log_density
-from odvff.posterior.fast import Curves, FastFeatures, PointSum
+from odvff.posterior.fast import FastFeatures, curves, point_sum
 from odvff.posterior.residual import residual_variance, unexplained
 from odvff.posterior.samples import Paths, draw_paths, joint_samples, random_generator, with_detail
 from odvff.support.arrays import Array, is_traced, namespace
 from odvff.support.checks import matrix, numbers, untraced, vector, whole
+from odvff.support.shapes import Float
 from odvff.terms import Sum, Term
 
 JOINT_ROWS = 1000
@@ -37,17 +38,14 @@ STRIPS, NARROWEST_STRIP = 8, 48  # of a triangular product
 
 @dataclass(frozen=True)
 class Effects:
-    """The posterior of every f_t at N rows: `mean` and `variance` of shape (N, T), and of their sum, of shape (N,).
-
-    `covariance`, of shape (N, T, T), is there if it was asked for; over t and t′ it adds up to `total_variance`.
-    """
+    """The posterior of every f_t, and of their sum, at N rows; `covariance`, if asked for, adds up to its variance."""
 
     names: tuple[str, ...]
-    mean: Array
-    variance: Array
-    total_mean: Array
-    total_variance: Array
-    covariance: Array | None = None
+    mean: Float[Array, "N T"]
+    variance: Float[Array, "N T"]
+    total_mean: Float[Array, " N"]
+    total_variance: Float[Array, " N"]
+    covariance: Float[Array, "N T T"] | None = None
 
 
 class Posterior:
@@ -71,12 +69,7 @@ class Posterior:
     """
 
     def __init__(
-        self,
-        terms: Sum | Iterable[Term],
-        mean: Array | None = None,
-        root: Array | None = None,
-        gamma: Array | None = None,
-        a_gamma: Array | None = None,
+        self, terms: Sum | Iterable[Term], mean: Any = None, root: Any = None, gamma: Any = None, a_gamma: Any = None
     ):
         self.terms = Sum.of(terms)
         self.factor = self.terms.Kuu().factor()
@@ -100,20 +93,20 @@ class Posterior:
         return {name: value for name, value in vars(self).items() if name not in made}
 
     @property
-    def whitened_weights(self) -> Array:
+    def whitened_weights(self) -> Float[Array, " B"]:
         """m − ψ(γ)a_γ: the part of the mean that is in β."""
         return self.mean_u - self._psi_a
 
-    def mean(self, X: Array) -> Array:
+    def mean(self, X: Any) -> Float[Array, " N"]:
         """E f(x), row by row; of terms of one column in a time that grows neither with |β| nor with |γ|."""
         X = matrix(X, "X")
         return self._with_points(X, self._curves(X) if self._is_fast(X) else self.weights @ self.terms.Kuf(X))
 
-    def variance(self, X: Array) -> Array:
+    def variance(self, X: Any) -> Float[Array, " N"]:
         """Var f(x), row by row."""
         return self.predict(X)[1]
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
+    def predict(self, X: Any) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Mean and variance of f (not of y: a likelihood adds its noise)."""
         X = matrix(X, "X")
         # ‖Rᵀψ‖² is positive by construction; the rest is positive in exact arithmetic
@@ -132,7 +125,7 @@ class Posterior:
         # the mean as `mean` has it, to the bit
         return self._with_points(X, self._curves(X)), unexplained(self.terms.variances(X), explained) + kept
 
-    def _with_points(self, X: Array, mean: Array) -> Array:
+    def _with_points(self, X: Float[Array, "N D"], mean: Float[Array, " N"]) -> Float[Array, " N"]:
         """The mean of β, and what γ adds to it."""
         if self.gamma is None:
             return mean
@@ -141,10 +134,10 @@ class Posterior:
         return mean + self._points(X)
 
     @cached_property
-    def _points(self) -> PointSum:
-        return PointSum(self.terms, self.gamma, self.a_gamma)
+    def _points(self) -> Callable[[Any], Any]:
+        return point_sum(self.terms, self.gamma, self.a_gamma)
 
-    def _is_fast(self, X: Array) -> bool:
+    def _is_fast(self, X: Float[Array, "N D"]) -> bool:
         return self.terms.is_fixed and not any(is_traced(v) for v in (X, self.root, self.weights))
 
     @cached_property
@@ -152,14 +145,14 @@ class Posterior:
         return FastFeatures(self.terms)
 
     @cached_property
-    def _curves(self) -> Curves:
-        return Curves(self._fast, self._fast.factor.solve_transpose(self.whitened_weights))
+    def _curves(self) -> Callable[[Any], Any]:
+        return curves(self._fast, self._fast.factor.solve_transpose(self.whitened_weights))
 
     @cached_property
     def _is_upper(self) -> bool:
         return bool(np.triu(self.root, 1).any())
 
-    def _root_transpose(self, psi: Array) -> Array:
+    def _root_transpose(self, psi: Float[Array, "B N"]) -> Float[Array, "B N"]:
         """Rᵀψ."""
         if self.root.ndim == 1:
             return self.root[:, None] * psi
@@ -175,15 +168,15 @@ class Posterior:
             np.matmul(self.root[rows, own].T, psi[rows], out=product[own])
         return product
 
-    def covariance(self, X: Array, Z: Array | None = None) -> Array:
-        """Cov(f(X), f(Z)), of shape (N, M); Z = X by default."""
+    def covariance(self, X: Any, Z: Any = None) -> Float[Array, "N M"]:
+        """Cov(f(X), f(Z)); Z = X by default."""
         psi_X = self.factor.solve(self.terms.Kuf(X))
         psi_Z = psi_X if Z is None else self.factor.solve(self.terms.Kuf(Z))
         # k(x,z) − ψ(x)ᵀψ(z) + ψ(x)ᵀSψ(z)
         residual = self.terms.covariance(X, X if Z is None else Z) - psi_X.T @ psi_Z
         return residual + self._root_transpose(psi_X).T @ self._root_transpose(psi_Z)
 
-    def kl(self) -> Array:
+    def kl(self) -> Float[Array, ""]:
         """KL[q(f) ‖ p(f)]."""
         xp = namespace(self.root, self.mean_u, self.weights)
         diagonal = self.root if self.root.ndim == 1 else xp.diagonal(self.root)
@@ -194,7 +187,7 @@ class Posterior:
             kl = kl + 0.5 * (quadratic - xp.sum(self._psi_a**2))
         return kl
 
-    def elbo(self, likelihood: Any, X: Array, y: Array, n_rows: int | None = None) -> Array:
+    def elbo(self, likelihood: Any, X: Any, y: Any, n_rows: Any = None) -> Float[Array, ""]:
         """(N/B) Σ_batch E_q log p(y|f) − KL: the evidence lower bound of N = `n_rows` rows from a batch of B of them.
 
         The likelihood is a `GaussianNoise` or one of GPJax's. By default the batch is the whole data set.
@@ -209,8 +202,8 @@ class Posterior:
         expectation = expected_log_density(likelihood, y, mean, variance).sum()
         return (B if n_rows is None else n_rows) / B * expectation - self.kl()
 
-    def sample(self, X: Array, n_samples: int = 1, *, seed: int | None = None, method: str = "auto") -> Array:
-        """Joint samples of f at the rows of X, of shape (n_samples, N).
+    def sample(self, X: Any, n_samples: Any = 1, *, seed: Any = None, method: str = "auto") -> Float[Array, "S N"]:
+        """Joint samples of f at the rows of X.
 
         "exact" costs O(N³); "pathwise" is linear in N, draws detail that its functions do not resolve independently for
         each row, and warns if that is more than 1 % of the variance; "auto" is exact up to 1000 rows.
@@ -234,33 +227,30 @@ class Posterior:
         spread = self.root[:, None] * noise if self.root.ndim == 1 else self.root @ noise
         return draw_paths(self, self.whitened_weights[:, None] + spread, refinement, rng)
 
-    def effects(self, X: Array, *, covariance: bool = False) -> Effects:
+    def effects(self, X: Any, *, covariance: bool = False) -> Effects:
         """Mean and variance of each f_t and of their sum, row by row."""
         X = matrix(X, "X")
         root = np.diag(self.root) if self.root.ndim == 1 else self.root
-        means, variances, projected = [], [], []
+        means, residuals, projected = [], [], []
         for term, s, C in zip(self.terms, self.factor.slices, self.factor.blocks, strict=True):
             phi = term.Kuf(X)
             psi = C.solve(phi)
             mean = self.weights[s] @ phi
-            if self.gamma is not None:
-                mean = mean + term.covariance(X, self.gamma) @ self.a_gamma
-            means.append(mean)
-            variances.append(residual_variance(term.variances(X), psi))
+            means.append(mean if self.gamma is None else mean + term.covariance(X, self.gamma) @ self.a_gamma)
+            residuals.append(residual_variance(term.variances(X), psi))
             projected.append(root[s].T @ psi)  # R_tᵀψ_t: inner products of these are the covariances
-        xp = namespace(*means, *variances, *projected)
-        residual = xp.stack(variances, axis=1)
+        xp = namespace(*means, *residuals, *projected)
+        mean, residual = xp.stack(means, axis=1), xp.stack(residuals, axis=1)
         explained = xp.stack([(p**2).sum(axis=0) for p in projected], axis=1)
         total = residual.sum(axis=1) + (sum(projected) ** 2).sum(axis=0)
         full = None
         if covariance:
             P = xp.stack(projected)  # (T, |β|, N)
             full = xp.einsum("tbn,sbn->nts", P, P) + residual[:, :, None] * np.eye(len(self.terms))
-        mean = xp.stack(means, axis=1)
         return Effects(self.terms.names, mean, residual + explained, mean.sum(axis=1), total, full)
 
 
-def _triangular(root: Any, n: int) -> Array:
+def _triangular(root: Any, n: int) -> Float[Array, " B *B"]:
     root = numbers(root, "root")
     if root.shape not in ((n, n), (n,)):
         raise InputError(f"root must have shape ({n}, {n}), or ({n},) for a diagonal, got {root.shape}.")
@@ -278,7 +268,7 @@ def _triangular(root: Any, n: int) -> Array:
     return root
 
 
-def _own(array: Array) -> Array:
+def _own(array: Float[Array, "*K"]) -> Float[Array, "*K"]:
     """A copy, so that nobody else's changes reach us."""
     return array if is_traced(array) else array.copy()
 

@@ -4,17 +4,18 @@ import numpy as np
 
 from odvff.errors import NumericalError
 from odvff.support.arrays import Array, is_traced, namespace
+from odvff.support.shapes import Float
 
 ROUNDING = 1e-7
 """How far below zero, relative to k(x,x), rounding may push a residual variance before it is reported as an error."""
 
 
-def residual_variance(prior: Array, psi: Array) -> Array:
+def residual_variance(prior: Float[Array, " N"], psi: Float[Array, "B N"]) -> Float[Array, " N"]:
     """k(x,x) − ψᵀψ, which is never negative."""
     return unexplained(prior, (psi**2).sum(axis=0))
 
 
-def unexplained(prior: Array, explained: Array) -> Array:
+def unexplained(prior: Float[Array, " N"], explained: Float[Array, " N"]) -> Float[Array, " N"]:
     """The same from ψᵀψ.
 
     Where the features explain (almost) everything, the difference is pure rounding and may come out below zero. Down to

@@ -19,8 +19,8 @@ import numpy as np
 from odvff.errors import NumericalError
 from odvff.linalg import BlockFactor
 from odvff.posterior.residual import ROUNDING, residual_variance
-from odvff.support.arrays import Array
 from odvff.support.checks import matrix, whole
+from odvff.support.shapes import Array, Float
 from odvff.terms import Sum, Term
 
 UNRESOLVED = 0.01  # share of the variance that sampled functions may leave out without a warning
@@ -33,8 +33,8 @@ def random_generator(seed: int | None) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def joint_samples(mean: Array, covariance: Array, n_samples: int, rng: np.random.Generator) -> Array:
-    """Draws from N(mean, covariance), of shape (n_samples, N); the covariance may be singular."""
+def joint_samples(mean: Float[Array, " N"], covariance: Float[Array, "N N"], n: int, rng: Any) -> Float[Array, "S N"]:
+    """n draws from N(mean, covariance), which may be singular."""
     eigenvalues, Q = np.linalg.eigh((covariance + covariance.T) / 2)
     if len(mean) and eigenvalues[0] < -ROUNDING * max(eigenvalues[-1], 1e-300):
         raise NumericalError(
@@ -43,32 +43,32 @@ def joint_samples(mean: Array, covariance: Array, n_samples: int, rng: np.random
         )
     # rounding leaves eigenvalues just below zero where the covariance is singular
     root = Q * np.sqrt(np.maximum(eigenvalues, 0.0))
-    return mean + rng.standard_normal((n_samples, len(mean))) @ root.T
+    return mean + rng.standard_normal((n, len(mean))) @ root.T
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Sampled functions: call with rows X to get their values, of shape (n_samples, N)."""
+    """Sampled functions: call with rows X to get their values."""
 
     terms: Sum  # with the richer features
-    weights: Array  # (|β′|, n_samples)
-    gamma: Array | None
-    a_gamma: Array | None
+    weights: Float[Array, "B S"]
+    gamma: Float[Array, "G D"] | None
+    a_gamma: Float[Array, " G"] | None
 
-    def __call__(self, X: Array) -> Array:
+    def __call__(self, X: Any) -> Float[Array, "S N"]:
         X = matrix(X, "X")
         values = self.weights.T @ self.terms.Kuf(X)
         if self.gamma is not None:
             values = values + self.terms.covariance(X, self.gamma) @ self.a_gamma
         return values
 
-    def unresolved(self, X: Array) -> Array:
+    def unresolved(self, X: Any) -> Float[Array, " N"]:
         """The prior variance that these paths leave out, row by row."""
         psi = self._factor.solve(self.terms.Kuf(X))
         return residual_variance(self.terms.variances(X), psi)
 
-    def with_unresolved(self, X: Array) -> Array:
-        """The values, and below them the prior variance that they leave out, and all of it: (n_samples + 2, N)."""
+    def with_unresolved(self, X: Any) -> Float[Array, "K N"]:
+        """The values, and below them the prior variance that they leave out, and all of it."""
         return np.concatenate([self(X), self.unresolved(X)[None], self.terms.variances(X)[None]])
 
     @cached_property
@@ -77,7 +77,7 @@ class Paths:
         return self.terms.Kuu().factor()
 
 
-def with_detail(rows: Array, seed: int | None, advice: str, stacklevel: int) -> Array:
+def with_detail(rows: Float[Array, "K N"], seed: int | None, advice: str, stacklevel: int) -> Float[Array, "S N"]:
     """Values `with_unresolved` completed: what the functions leave out is drawn for each row on its own."""
     values, unresolved, prior = rows[:-2], rows[-2], rows[-1]
     share = float((unresolved / prior).max())
@@ -92,8 +92,8 @@ def with_detail(rows: Array, seed: int | None, advice: str, stacklevel: int) -> 
     return values + np.sqrt(unresolved) * rng.standard_normal(values.shape)
 
 
-def draw_paths(q: Any, whitened: Array, refinement: int, rng: np.random.Generator) -> Paths:
-    """Paths of a posterior from whitened draws m − ψ(γ)a_γ + Rε, of shape (|β|, n_samples), one column for each."""
+def draw_paths(q: Any, whitened: Float[Array, "B S"], refinement: int, rng: np.random.Generator) -> Paths:
+    """Paths of a posterior from whitened draws m − ψ(γ)a_γ + Rε."""
     fine_terms, weights = [], []
     for term, C, s in zip(q.terms, q.factor.blocks, q.factor.slices, strict=True):
         features = term.features.suited(term.kernel)

@@ -1,11 +1,9 @@
 """The features of canonical terms at many rows: which rows are inside the boxes, and φ̂ there."""
 
-from typing import Any
-
 import numpy as np
 
 from odvff.errors import InputError, KernelError
-from odvff.support.arrays import Array
+from odvff.support.shapes import Array, Bool, Float
 from odvff.terms import Sum, Term
 
 # features of rows outside the boxes, which a bound holds a few times over: a gigabyte each time. Boxes by quantiles
@@ -13,7 +11,7 @@ from odvff.terms import Sum, Term
 OUTSIDE_ENTRIES = 2**27
 
 
-def check_columns(terms: Sum, X: Array) -> None:
+def check_columns(terms: Sum, X: Float[Array, "N D"]) -> None:
     """Raise if X lacks a column that a term reads."""
     for term in terms:
         n = len(term.fixed.boxes)
@@ -24,7 +22,7 @@ def check_columns(terms: Sum, X: Array) -> None:
         term.select(X[:0])
 
 
-def check_variances(terms: Sum, X: Array) -> None:
+def check_variances(terms: Sum, X: Float[Array, "N D"]) -> None:
     """Is k(x,x) the variance, as the bound takes it for granted of fixed features? A look at the first row."""
     for term in terms:
         here = term.variances(X[:1])
@@ -36,7 +34,7 @@ def check_variances(terms: Sum, X: Array) -> None:
             )
 
 
-def check_outside(terms: Sum, X: Array, n_rows: int) -> None:
+def check_outside(terms: Sum, X: Float[Array, "N D"], n_rows: int) -> None:
     """Raise if these rows outside the boxes, among so many, are more than can be kept."""
     if len(X) * terms.size <= OUTSIDE_ENTRIES:
         return
@@ -55,11 +53,8 @@ def signature(terms: Sum) -> str:
     return "; ".join(f"{term.features!r} of columns {term.columns}" for term in terms)
 
 
-def fill_features(terms: Sum, X: Array, out: Array) -> None:
-    """Write φ̂ of all terms, for checked rows inside their boxes, into the first rows of an array (≥ |β|, N).
-
-    Neighbours that are alike are written in one call.
-    """
+def fill_features(terms: Sum, X: Float[Array, "N D"], out: Float[Array, "K N"]) -> None:
+    """φ̂ of all terms, for checked rows inside their boxes, into the first |β| rows: of like neighbours at once."""
     for run in terms.runs:
         like = [terms.terms[i].fixed for i in run]
         place = out[terms.slices[run[0]].start : terms.slices[run[-1]].stop]
@@ -72,7 +67,7 @@ def columns_of(term: Term) -> tuple[int, ...]:
     return tuple(range(len(term.fixed.boxes))) if term.columns is None else term.columns
 
 
-def outside(terms: Sum, X: Array) -> Any:
+def outside(terms: Sum, X: Float[Array, "N D"]) -> Bool[Array, " N"]:
     """Which rows lie outside the box in some column."""
     mask = np.zeros(len(X), dtype=bool)
     for term in terms if len(X) else ():

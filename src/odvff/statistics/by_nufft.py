@@ -31,6 +31,7 @@ from odvff.statistics.basis import columns_of
 from odvff.statistics.by_product import blocks_of_z
 from odvff.statistics.nodes import modes_of_nodes, nodes, nodes_pay, powers_in_cells, weights_at_nodes
 from odvff.statistics.sums import Rows
+from odvff.support.shapes import Array, Float, Int
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
 
@@ -57,7 +58,7 @@ class _Column:
     def harmonics(self) -> slice:
         return slice(self.place.start + 1, self.place.start + 1 + 2 * self.axis.n_harmonics)
 
-    def angles(self, X: Any) -> Any:
+    def angles(self, X: Float[Array, "N D"]) -> Float[Array, " N"]:
         """θ = 2π(x−a)/L."""
         angles = X[:, self.column] - self.axis.interval[0]
         angles *= 2 * np.pi / self.axis.length
@@ -72,7 +73,7 @@ def _columns(terms: Sum) -> list[_Column]:
     ]
 
 
-def moments_by_nufft(terms: Sum, rows: Rows, n_threads: int) -> Any:
+def moments_by_nufft(terms: Sum, rows: Rows, n_threads: int) -> Float[Array, "K K"]:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box: blocks of rows side by side, one thread for each."""
     columns = _columns(terms)
     moments = np.zeros((terms.size + 1 + rows.Y.shape[1],) * 2)
@@ -136,7 +137,7 @@ def _interleaved(even: Any, odd: Any) -> Any:
     return np.stack([even, odd], axis=1).reshape(2 * len(even), *even.shape[1:])
 
 
-def _strengths(terms: Sum, n_outputs: int) -> tuple[list[slice], Any]:
+def _strengths(terms: Sum, n_outputs: int) -> tuple[list[slice], Int[Array, " K"]]:
     """What has no harmonics: the pairs of (1, y) and of each column's remainders, and where the real ones stand in z.
 
     What fills up a last pair stands at −1, nowhere.
@@ -147,10 +148,8 @@ def _strengths(terms: Sum, n_outputs: int) -> tuple[list[slice], Any]:
     return slices([(size + 1) // 2 for _, size in groups]), np.array(places)
 
 
-def remainders(t: Any, n_harmonics: int, order: int, out: Any | None = None) -> Any:
+def remainders(t: Float[Array, " N"], n_harmonics: int, order: int, out: Any | None = None) -> Any:
     """R̂_1 + iR̂_2 and R̂_3 + i0 at positions t ∈ [0,1]: the s remainders two by two, of shape (⌈s/2⌉, N), in `out`."""
-    if order == 0:  # the basis is not completed
-        return np.zeros((0, len(t)), dtype=complex)
     tables = _tables(n_harmonics, order)
     return evaluate(tables, t, np.empty((len(tables), len(t)), dtype=complex) if out is None else out)
 
@@ -215,7 +214,7 @@ def _several_columns(terms: Sum, tolerance: float, rows: Rows) -> list[Any]:
     return [moments]
 
 
-def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Any:
+def _pair_block(F: int, a: Any, G: int, b: Any, w: Any, tolerance: float) -> Float[Array, "K M"]:
     """Σ w h_i(x) h_j(y) for the harmonics of two columns, whose angles are a and b."""
     modes = finufft.nufft2d1(a, b, w, n_modes=(2 * F + 1, 2 * G + 1), eps=tolerance, **PLAN)
     plus = modes[F + 1 :, G + 1 :]  # e^{i(kθ + lφ)}
@@ -255,7 +254,7 @@ def _by_nodes(one: _Column, powers: Any, y_with_y: Any) -> list[Any]:
 
 
 @lru_cache(maxsize=4)
-def _remainders_at_nodes(n_harmonics: int, n_remainders: int) -> Any:
+def _remainders_at_nodes(n_harmonics: int, n_remainders: int) -> Float[Array, "P K n"]:
     """R̂ at the nodes, and a zero that fills up a pair: the same for every chunk of rows."""
     t = nodes(n_harmonics)
     pairs = remainders(t.ravel(), n_harmonics, n_remainders)
@@ -266,7 +265,7 @@ def _remainders_at_nodes(n_harmonics: int, n_remainders: int) -> Any:
 # everything into its place
 
 
-def _fill(moments: Any, terms: Sum, n_outputs: int, products: Any, modes: list[Any]) -> None:
+def _fill(moments: Float[Array, "K K"], terms: Sum, n_outputs: int, products: Any, modes: list[Any]) -> None:
     """Put Σ w E Eᵀ and every column's Σ w E e^{ikθ}, k ≥ 0, into their places."""
     columns, (_, places) = _columns(terms), _strengths(terms, n_outputs)
     which = places >= 0
@@ -284,7 +283,7 @@ def _fill(moments: Any, terms: Sum, n_outputs: int, products: Any, modes: list[A
     moments[:, constants] = moments[:, [terms.size]]
 
 
-def _fill_own_block(m: Any, F: int, block: Any) -> None:
+def _fill_own_block(m: Any, F: int, block: Float[Array, "K K"]) -> None:
     """Σ w h_i h_j for the harmonics (cosines, then sines) from the moments m_k = Σ w e^{ikθ}, k = 0…2F."""
     m = m / 2
     both_sides = np.concatenate([m[F - 1 : 0 : -1].conj(), m[:F]])

@@ -15,6 +15,7 @@ import numpy as np
 from odvff.rows import row_slices
 from odvff.statistics.basis import fill_features
 from odvff.statistics.sums import Rows
+from odvff.support.shapes import Array, Float
 from odvff.support.threads import one_blas_thread
 from odvff.terms import Sum
 
@@ -23,7 +24,7 @@ ROWS_A_THREAD = 2048  # fewer are done before a thread has begun
 MOST_ROWS, LEAST_ROWS, BLOCK_ENTRIES = 8192, 512, 2**22
 
 
-def moments_by_product(terms: Sum, rows: Rows, n_threads: int) -> Any:
+def moments_by_product(terms: Sum, rows: Rows, n_threads: int) -> Float[Array, "K K"]:
     """Σ w z zᵀ, z = (φ̂, 1, y), of rows inside the box."""
 
     def sums(part: Rows) -> Any:
@@ -37,8 +38,8 @@ def moments_by_product(terms: Sum, rows: Rows, n_threads: int) -> Any:
             return sum(pool.map(sums, (rows[part] for part in row_slices(len(rows), -(-len(rows) // n_threads)))))
 
 
-def blocks_of_z(terms: Sum, rows: Rows) -> Iterator[Any]:
-    """√w z of a few thousand rows inside the box at a time, (|z|, rows), each in the place of the one before."""
+def blocks_of_z(terms: Sum, rows: Rows) -> Iterator[Float[Array, "K N"]]:
+    """√w z of a few thousand rows inside the box at a time, each in the place of the one before."""
     n = terms.size
     block = min(max(LEAST_ROWS, min(MOST_ROWS, BLOCK_ENTRIES // n)), len(rows))
     buffer = np.empty((n + 1 + rows.Y.shape[1], block))

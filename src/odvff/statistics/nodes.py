@@ -15,6 +15,8 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 from scipy.sparse import csc_array
 
+from odvff.support.shapes import Array, Float
+
 K, CELLS = 10, 12  # nodes in a cell, cells for each harmonic: eight nodes would need 29 cells, which leave the cache
 
 
@@ -23,13 +25,13 @@ def nodes_pay(n_harmonics: int, n_rows: int) -> bool:
     return n_rows >= 2 * K * CELLS * n_harmonics
 
 
-def nodes(n_harmonics: int) -> Any:
-    """Positions t ∈ [0, 1] of the nodes: (K, n), row i for the i-th of each cell."""
+def nodes(n_harmonics: int) -> Float[Array, "K n"]:
+    """Positions t ∈ [0, 1] of the nodes, row i for the i-th of each cell."""
     n = CELLS * n_harmonics
     return (np.arange(n) + (1 + chebyshev.chebpts1(K)[:, None]) / 2) / n
 
 
-def powers_in_cells(t: Any, strengths: Any, n_harmonics: int) -> Any:
+def powers_in_cells(t: Float[Array, " N"], strengths: Any, n_harmonics: int) -> Any:
     """Σ_rows w vʲ in every cell, j < K, for rows at t ∈ [0, 1] and several strengths w, complex: (P, K, n)."""
     n = CELLS * n_harmonics
     v = t * n
@@ -51,14 +53,14 @@ def powers_in_cells(t: Any, strengths: Any, n_harmonics: int) -> Any:
     return sums
 
 
-def weights_at_nodes(powers: Any) -> Any:
+def weights_at_nodes(powers: Array) -> Array:
     """ω of the nodes, (P, K, n), from the sums of powers."""
     # Σ_i ω_i u_iʲ = Σ_rows w vʲ; the sums of high powers matter the less: nothing is lost by an inverse
     vandermonde = polynomial.polyvander(chebyshev.chebpts1(K), K - 1)
     return np.linalg.inv(vandermonde.T) @ powers
 
 
-def modes_of_nodes(weights: Any, n_harmonics: int) -> Any:
+def modes_of_nodes(weights: Float[Array, "P K n"], n_harmonics: int) -> Any:
     """Σ ω e^{ikθ} at the nodes, 0 ≤ k ≤ 2F, for real ω: (P, 2F+1)."""
     k = np.arange(2 * n_harmonics + 1)
     # θ = 2π(t_i + c/n) for node i of cell c: an FFT over the cells for each i

@@ -18,16 +18,17 @@ import numpy as np
 
 from odvff.errors import InputError
 from odvff.statistics.basis import signature
-from odvff.terms import Sum, Term
+from odvff.support.shapes import Array, Float
+from odvff.terms import Sum
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows: X of shape (n, D), Y of shape (n, outputs), weights of shape (n,), or None where all are 1."""
+    """Rows, with one or several outputs."""
 
-    X: Any
-    Y: Any
-    weights: Any
+    X: Float[Array, "N D"]
+    Y: Float[Array, "N K"]
+    weights: Any  # (N,), or None where all are 1
 
     def __len__(self) -> int:
         return len(self.X)
@@ -39,7 +40,7 @@ class Rows:
         return Rows(*map(np.concatenate, zip(vars(self).values(), vars(other).values(), strict=True)))
 
     @property
-    def all_weights(self) -> Any:
+    def all_weights(self) -> Float[Array, " N"]:
         return np.ones(len(self)) if self.weights is None else self.weights
 
 
@@ -50,7 +51,7 @@ class Statistics:
     Add two of them to merge them: `a + b`. `arrays()` and `from_arrays` turn them into plain arrays and back.
     """
 
-    moments: Any  # (|β| + 1 + outputs,)²
+    moments: Float[Array, "K K"]  # |β| + 1 + outputs
     n_features: int
     n_rows: int  # with a positive weight, outside included
     outside: Rows
@@ -61,7 +62,7 @@ class Statistics:
         return len(self.moments) - self.n_features - 1
 
     @property
-    def gram(self) -> Any:
+    def gram(self) -> Float[Array, "B B"]:
         """ΦᵀWΦ of the rows inside."""
         return self.moments[: self.n_features, : self.n_features]
 
@@ -70,8 +71,8 @@ class Statistics:
         """Σw, outside included: what a sample size is."""
         return float(self.moments[self.n_features, self.n_features] + self.outside.weights.sum())
 
-    def projections(self, output: int = 0) -> Any:
-        """ΦᵀWy of the rows inside, (|β|,)."""
+    def projections(self, output: int = 0) -> Float[Array, " B"]:
+        """ΦᵀWy of the rows inside."""
         return self.moments[: self.n_features, self._column(output)]
 
     def sum_of_squares(self, output: int = 0) -> float:
@@ -163,7 +164,14 @@ def with_fewer_harmonics(statistics: Statistics, terms: Sum, fewer: Sum) -> Stat
         return statistics
     if len(terms) != len(fewer):
         raise InputError(f"there are {len(terms)} terms, and {len(fewer)} with fewer harmonics; give one for each.")
-    maps = [_map(term, few) for term, few in zip(terms, fewer, strict=True)]
+    maps = []
+    for term, few in zip(terms, fewer, strict=True):
+        if term.columns != few.columns:
+            raise InputError(
+                f"term {term.name!r} has {term.features!r} of columns {term.columns}, which do not contain "
+                f"{few.features!r} of columns {few.columns}."
+            )
+        maps.append(term.fixed.coarsening(few.features))
     half = _times(maps, terms.slices, statistics.moments)
     moments = _times(maps, terms.slices, half.T)
     n_features = len(moments) - (len(statistics.moments) - statistics.n_features)
@@ -176,17 +184,7 @@ def holds(terms: Sum, fewer: Sum) -> bool:
     return all(term.fixed.holds(few.features) for term, few in pairs)
 
 
-def _map(term: Term, fewer: Term) -> Any | None:
-    """T of a term, from all of its features to the fewer ones; None where they are the same."""
-    if term.columns != fewer.columns:
-        raise InputError(
-            f"term {term.name!r} has {term.features!r} of columns {term.columns}, which do not contain "
-            f"{fewer.features!r} of columns {fewer.columns}."
-        )
-    return term.fixed.coarsening(fewer.features)
-
-
-def _times(maps: list[Any | None], slices: list[slice], M: Any) -> Any:
-    """diag(T_1, T_2, …, I) M."""
+def _times(maps: list[Any], slices: list[slice], M: Float[Array, "K M"]) -> Float[Array, "_ M"]:
+    """diag(T_1, T_2, …, I) M, with T from all features of a term to its fewer ones; None where they are the same."""
     parts = [M[s] if T is None else T @ M[s] for T, s in zip(maps, slices, strict=True)]
     return np.concatenate([*parts, M[slices[-1].stop :]])

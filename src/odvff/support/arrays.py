@@ -20,9 +20,8 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from odvff.errors import PrecisionError
+from odvff.support.shapes import Array as Array
 from odvff.support.shapes import Float
-
-Array = Any  # a NumPy array, or a JAX tracer in its place
 
 
 def is_traced(value: Any) -> bool:

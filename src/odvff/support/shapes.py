@@ -17,4 +17,6 @@ else:
 
     Bool = Float = Int = _Shaped
 
-__all__ = ["Bool", "Float", "Int"]
+Array = Any  # a NumPy array, or a JAX tracer in its place
+
+__all__ = ["Array", "Bool", "Float", "Int"]
