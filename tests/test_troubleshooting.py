@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,26 @@ def spoken(node: ast.expr) -> str:
     return "…"
 
 
+def facts(tree: ast.AST) -> Iterator[tuple[str, int, str]]:
+    """Sentences that have a name, and the line: messages may begin with one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=False))
+            for name, text in pairs:
+                if isinstance(name, ast.Name) and " " in spoken(text).strip("… "):
+                    yield name.id, node.lineno, spoken(text)
+
+
+def first_name(node: ast.expr) -> str:
+    """The name of the value that a message begins with, if it does."""
+    if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.FormattedValue):
+        node = node.values[0].value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def beginning(message: str) -> str:
     """As many words as it takes to have six of the message's own, or all that there are."""
     words, own = [], 0
@@ -54,10 +75,15 @@ def beginning(message: str) -> str:
 
 def messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Lines and beginnings of all errors and warnings that a module has words for."""
+    named = sorted(facts(tree), key=itemgetter(1))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args:
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if name in RAISED | WARNED and (begins := beginning("".join(map(spoken, node.args)))):
+            words = "".join(map(spoken, node.args))
+            fact = [text for own, line, text in named if own == first_name(node.args[0]) and line < node.lineno]
+            if fact:
+                words = fact[-1] + words.removeprefix("…")
+            if name in RAISED | WARNED and (begins := beginning(words)):
                 yield node.lineno, begins
 
 

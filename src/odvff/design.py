@@ -67,10 +67,14 @@ class Design:
             product = Separable((kernel,) * len(features))
             terms = [Term(product, Kronecker(tuple(features)), self._columns, self.joint_name)]
         else:
-            few = f" has Fourier features for up to 3 numeric columns, got {len(features)}; use "
-            separable, additive = Argument("structure", "separable"), Argument("structure", "additive")
-            svgp = Argument("method", "svgp")
-            raise InputError(separable, few, additive, ", fewer columns, or ", svgp, ", whose points see any number.")
+            raise InputError(
+                Argument("structure", "separable"),
+                f" has Fourier features for up to 3 numeric columns, got {len(features)}; use ",
+                Argument("structure", "additive"),
+                ", fewer columns, or ",
+                Argument("method", "svgp"),
+                ", whose points see any number.",
+            )
         return Sum((*terms, *self._level_terms))
 
     def pairs(self) -> list[tuple[int, int]]:
@@ -82,19 +86,21 @@ class Design:
         """The pairs of numeric columns with these names."""
         places = {part.name: part.column for part in self.numeric}
         pairs: dict[str, tuple[int, int]] = {}
-        asked, there = Argument("interactions"), ", ".join(places) or "there are none"
+        there = ", ".join(places) or "there are none"
         for pair in names:
             for name in pair:
                 if name not in places:
                     raise InputError(
-                        asked,
+                        Argument("interactions"),
                         f" names the column {name!r}, which is not one of the numeric columns: {there}. Categories "
                         "and columns left out have no joint effects.",
                     )
             first, second = sorted(pair, key=places.__getitem__)
             place, joint = (places[first], places[second]), TIMES.join((first, second))
             if first == second or place in pairs.values():
-                raise InputError(asked, f" names {pair!r}, which is no pair or was there before; leave it out.")
+                raise InputError(
+                    Argument("interactions"), f" names {pair!r}, which is no pair or was there before; leave it out."
+                )
             if joint in self._names or joint in pairs:
                 raise InputError(f"two effects would be called {joint!r}; rename one of the columns.")
             pairs[joint] = place

@@ -52,9 +52,7 @@ class Kernel(ABC):
 
     def with_numbers(self, scales: Sequence[Any], variance: Any) -> Self:
         """The same with these lengthscales and this variance."""
-        raise KernelError(
-            f"{type(self).__name__} says no lengthscales and variance; derive it from odvff.kernels.Scaled."
-        )
+        raise KernelError(f"{type(self).__name__} says no lengthscales; derive it from odvff.kernels.Scaled.")
 
     def point_sum(self, points: Float[Array, " G"], weights: Float[Array, " G"]) -> Callable[[Array], Array] | None:
         """x ↦ Σ_i w_i k(x, γ_i) of a one-column kernel in a time that does not grow with the points; None if not."""
