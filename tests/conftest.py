@@ -20,7 +20,7 @@ jaxtyping.install_import_hook("odvff", f"{shapes.__name__}.{shapes.checked.__nam
 # small matrices on a busy machine: BLAS threads would wait for each other most of the time
 threadpool_limits(1, user_api="blas")
 
-MAPS, MOST_MAPS = Path("/proc/self/maps"), 20_000
+MAPS, MOST_MAPS = Path("/proc/self/maps"), 35_000
 
 
 @pytest.fixture(autouse=True, scope="module")

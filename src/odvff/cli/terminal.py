@@ -29,7 +29,7 @@ BUG, DATA, FILE, NUMERICAL, INTERRUPTED, PIPE, TERMINATED = 1, 3, 4, 5, 130, 141
 CONTROLS = {code: repr(chr(code))[1:-1] for code in [*range(9), *range(11, 32), 127]}  # but tabs and ends of lines
 CODES = """
 Exit codes: 0 done; 1 a bug; 2 wrong usage; 3 the data cannot be used so; 4 a file cannot be read or written;
-5 the numbers made no model; 130 interrupted; 143 terminated.
+5 the numbers made no model; 130 interrupted; 141 nobody reads the output; 143 terminated.
 """
 
 

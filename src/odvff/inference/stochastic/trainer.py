@@ -251,17 +251,17 @@ class Trainer:
 
 
 def _lost(step: int, values: Any) -> str:
-    first = step + int(np.argmax(~np.isfinite(values)))
-    if first == 0:
+    first, gone = step + int(np.argmax(~np.isfinite(values))), not np.isfinite(values).all()
+    if gone and first == 0:
         return (
             "the ELBO is not finite before the first step. Likely causes: (a) the likelihood does not suit y (counts "
             "for Poisson, 0 and 1 for Bernoulli); (b) data of a very different scale: standardise them; (c) inducing "
             "points that fall together: raise their `jitter` to 1e-6."
         )
     return (
-        f"the ELBO is not finite at step {first}, even with much shorter natural steps. Likely causes: (a) "
-        "learning_rate too large: divide it by ten; (b) inducing points that fell together: raise their `jitter` to "
-        "1e-6; (c) data of a very different scale: standardise them."
+        f"the ELBO {'is not finite' if gone else 'falls without end'} at step {first}, even with much shorter natural "
+        "steps. Likely causes: (a) learning_rate too large: divide it by ten; (b) inducing points that fell together: "
+        "raise their `jitter` to 1e-6; (c) data of a very different scale: standardise them."
     )
 
 
