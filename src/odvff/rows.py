@@ -1,6 +1,6 @@
 """Where the rows of a fit come from: something that can be gone through in chunks, and sampled."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +25,11 @@ class RowSource(Protocol):
 
     def everything(self) -> Chunk:
         """All rows at once, for methods that need them so."""
+
+
+def chunks_of(rows: "RowSource | Iterable[Any]") -> Callable[[], Iterable[Any]]:
+    """The chunks of a source, or those of a list, as often as they are asked for."""
+    return rows.chunks if hasattr(rows, "chunks") else list(rows).__iter__
 
 
 def row_slices(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:

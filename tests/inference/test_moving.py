@@ -1,5 +1,7 @@
 """Fixed features by statistics and moving ones in one collapsed fit: values, gradients, and what comes of it."""
 
+from dataclasses import dataclass, replace
+
 import gpjax as gpx
 import numpy as np
 import pytest
@@ -16,13 +18,17 @@ from odvff import (
     Separable,
     Sum,
     Term,
+    kernels,
 )
+from odvff.features import FixedFeatures
 from odvff.inference import collapsed_bound, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.moving import MovingBound
 from odvff.kernels import covariance
-from odvff.linalg import Dense
+from odvff.linalg import Dense, Diagonal
 from odvff.rows import MemoryRows
 from odvff.statistics import collect
+from odvff.support.arrays import namespace
+from odvff.support.checks import matrix
 
 
 def rows(n=200, seed=0, beyond=0.2):
@@ -168,3 +174,54 @@ def test_what_cannot_be_is_named():
         fit_collapsed(terms, collect([terms.terms[0]], [(X, y)]))
     with pytest.raises(InputError, match=r"are fitted to statistics; pass `collect\(terms, chunks\)`"):
         fit_collapsed([terms.terms[0]], [(X, y)])
+
+
+@dataclass(frozen=True)
+class Sines(FixedFeatures):
+    """Eigenfunctions of the Laplacian on [−half, half] (Solin & Särkkä), which hold an array."""
+
+    roots: np.ndarray
+    half: float = 2.0
+
+    @property
+    def size(self):
+        return len(self.roots)
+
+    @property
+    def boxes(self):
+        return ((-self.half, self.half),)
+
+    def fill(self, X, out):
+        out[:] = np.sin(self.roots[:, None] * (X[:, 0] + self.half)) / np.sqrt(self.half)
+
+    def Kuf(self, kernel, X):
+        X = matrix(X, "X")
+        return namespace(X).sin(self.roots[:, None] * (X[:, 0] + self.half)) / np.sqrt(self.half)
+
+    def Kuu(self, kernel):
+        k = kernels.matern(kernel)
+        return Diagonal((k.rate**2 + self.roots**2) ** 2 / (4 * k.rate**3 * k.variance))
+
+
+class OnNumPy(Sines):
+    def Kuu(self, kernel):
+        return Diagonal(np.asarray(super().Kuu(kernel).d, dtype=np.float64))
+
+
+def test_features_that_hold_an_array_beside_points():
+    X, y, _ = rows(80, beyond=0.0)
+    roots = np.pi * np.arange(1, 9) / 4.0
+    points = Term(Matern(2.5, 0.4), InducingPoints(np.linspace(0, 0.9, 5)[:, None]), [1])
+    terms = [Term(Matern(1.5, 0.5), Sines(roots), [0]), points]
+    fit = fit_collapsed(terms, [(X, y)], noise=0.1, max_iter=5, tell=lambda note: None)
+    assert fit.bound >= collapsed_bound(terms, 0.1, X, y)
+    with pytest.raises(InputError, match="are written in NumPy, and where some features move JAX differentiates all"):
+        fit_collapsed([replace(terms[0], features=OnNumPy(roots)), points], [(X, y)], noise=0.1, max_iter=2)
+
+
+def test_all_rows_outside_the_boxes():
+    X, y, _ = rows(60, beyond=0.0)
+    points = Term(Matern(2.5, 0.4), InducingPoints(np.linspace(0, 0.9, 5)[:, None]), [1])
+    terms = [Term(Matern(1.5, 0.5), Fourier(3, (5.0, 6.0)), [0]), points]
+    bound = MovingBound(Sum(terms), 0.1, lambda: [(X, y)])
+    assert np.isclose(bound(bound.start).value, collapsed_bound(terms, 0.1, X, y), rtol=1e-9)

@@ -28,6 +28,11 @@ def fit_by_statistics(problem: Problem, start: Start, gamma: bool) -> Named:
     """Gaussian noise: a pass over the rows, then hyper-parameters by the collapsed bound, then points for the mean."""
     rows, policy, how = problem.rows, problem.policy, problem.ascent
     if not start.terms.is_fixed:  # some features change with hyper-parameters: rows are gone through for each
+        if gamma and problem.options.n_gamma not in ("auto", 0):
+            raise InputError(
+                f"{problem.options.n_gamma} inducing points for the mean were asked for, and beside terms with points "
+                "of their own there are none; leave the number to 'auto'."
+            )
         return Named(fit_collapsed(start.terms, rows, noise=start.noise, **how), start.report)
     statistics, run = start.statistics, problem.run
     if statistics is None:

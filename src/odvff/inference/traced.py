@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from odvff.kernels.reading import numbers_apart
 from odvff.linalg.composed import slices
 from odvff.support.arrays import Array, in_double_precision, namespace
 from odvff.support.modules import take_module_apart
@@ -35,16 +36,16 @@ def take_terms_apart(terms: Sum) -> tuple[Parameters, Recipe]:
     """Kernels and the locations of inducing points of all terms. The way back gives them no names."""
     kernels, recipes = zip(*(_take_apart(term.kernel) for term in terms), strict=True)
     places = [term.features.locations for term in terms]
-    features = (t.features if Z is None else _Moving(t.features) for t, Z in zip(terms, places, strict=True))
+    features = ((_Still if Z is None else _Moving)(t.features) for t, Z in zip(terms, places, strict=True))
     points = [None if Z is None else jnp.asarray(Z) for Z in places]
     recipe = _MakeSum(recipes, tuple(features), tuple(t.columns for t in terms))
     return {"kernels": list(kernels), "points": points}, recipe
 
 
 def _take_apart(kernel: Any) -> tuple[Parameters, Recipe]:
-    if hasattr(kernel, "learned"):
-        ones = kernel.at([1.0] * len(kernel.numbers))
-        return [jnp.asarray(np.log(number)) for number in kernel.numbers], _MakePlain(ones)
+    ours = numbers_apart(kernel)
+    if ours is not None:
+        return [jnp.asarray(np.log(number)) for number in ours[0]], _MakePlain(ours[1])
     numbers, recipe = take_module_apart(kernel)
     return numbers, recipe
 
@@ -62,6 +63,29 @@ class _MakePlain:
 
     def __call__(self, p: Parameters) -> Any:
         return self.template.at([namespace(log).exp(log) for log in p])
+
+
+class _Still:
+    """Features as they are; those that hold an array, which has no hash, are equal to themselves alone."""
+
+    def __init__(self, features: Any):
+        self.features = features
+        try:
+            self._key = hash(features), features
+        except TypeError:
+            self._key = id(features), None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Still) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return self._key[0]
+
+    def __repr__(self) -> str:
+        return repr(self.features)
+
+    def at(self, Z: Any) -> Any:
+        return self.features
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +106,9 @@ class _Moving:
     def __repr__(self) -> str:
         return f"moving {self._shape()}"
 
+    def at(self, Z: Any) -> Any:
+        return self.features.moved(Z)
+
 
 @dataclass(frozen=True)
 class _MakeSum:
@@ -91,7 +118,7 @@ class _MakeSum:
 
     def __call__(self, p: Parameters) -> Sum:
         pairs = zip(self.features, p["points"], strict=True)
-        features = (f.features.moved(Z) if isinstance(f, _Moving) else f for f, Z in pairs)
+        features = (f.at(Z) for f, Z in pairs)
         kernels = (make(numbers) for make, numbers in zip(self.kernels, p["kernels"], strict=True))
         return Sum(tuple(map(Term, kernels, features, self.columns)))
 

@@ -55,6 +55,11 @@ def point_sum(kernel: Any, points: Array, weights: Array) -> Callable[[Array], A
     return kernel.point_sum(points, weights) if isinstance(kernel, Kernel) else None
 
 
+def numbers_apart(kernel: Any) -> tuple[tuple[Any, ...], Kernel] | None:
+    """The numbers of a kernel of ours that are found from data, and it with 1 in their places; None for others."""
+    return (kernel.numbers, kernel.at([1.0] * len(kernel.numbers))) if isinstance(kernel, Kernel) else None
+
+
 def plain(kernel: Any) -> Any:
     """The kernel by its plain numbers, where it has them, and reads all columns."""
     reads_some = getattr(kernel, "active_dims", None) not in (None, slice(None))

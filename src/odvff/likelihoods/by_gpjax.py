@@ -107,15 +107,15 @@ class FromGPJax(ByGPJax):
         return cls(module)
 
     def ours(self) -> Likelihood | None:
-        """The same likelihood among ours, if it is there."""
+        """The same likelihood among ours, if it is there. (A subclass may compute something else.)"""
         from gpjax.likelihoods import Gaussian
 
         from odvff.likelihoods import LIKELIHOODS, GaussianNoise
 
-        if isinstance(self.module, Gaussian):
+        if type(self.module) is Gaussian:
             return GaussianNoise(parameter(self.module.obs_stddev) ** 2)
         behind = (own for own in LIKELIHOODS if issubclass(own, ByGPJax))
-        return next((own.of(self.module) for own in behind if isinstance(self.module, own.class_in_gpjax())), None)
+        return next((own.of(self.module) for own in behind if type(self.module) is own.class_in_gpjax()), None)
 
     def given(self, f: Array) -> Any:
         same = self.ours()

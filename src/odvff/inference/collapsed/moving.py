@@ -15,7 +15,7 @@ summed: points that nearly fall together cost digits but once. Whatever it is ma
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -28,6 +28,7 @@ from odvff.inference.collapsed.fit import Ascent, Climb, Fit, noise_limits, scal
 from odvff.inference.traced import Recipe, take_terms_apart, whiten
 from odvff.linalg import Dense
 from odvff.posterior import Posterior
+from odvff.rows import chunks_of
 from odvff.statistics import Rows, Statistics, collect
 from odvff.statistics.basis import fill_features, outside
 from odvff.statistics.collect import weighted_rows
@@ -126,7 +127,11 @@ class MovingBound:
         return Posterior(terms, mean, root, at.gamma, None if at.gamma is None else solution[n:]), noise
 
     def _totals(self, p: Any) -> Any:
-        return jax.tree.map(lambda *parts: sum(parts), *(_sums(self._model, p, block) for block in self._blocks()))
+        """The sums of all blocks; there is none where all rows are outside the boxes."""
+        n = 0 if self._fixed is None else self._fixed.size
+        m = self._model.size - n + (0 if p["gamma"] is None else len(p["gamma"]))
+        nothing = (np.zeros((m, n)), np.zeros((m, m)), np.zeros(m), np.zeros(()))
+        return reduce(partial(jax.tree.map, jnp.add), (_sums(self._model, p, b) for b in self._blocks()), nothing)
 
     def _blocks(self) -> Iterator[tuple[Any, ...]]:
         """X, φ, y and w of rows inside the boxes, in few shapes: a block is filled up with rows of no weight."""
@@ -151,10 +156,17 @@ def fit_moving(terms: Sum, rows: Any, output: int, noise: float | None, how: Asc
             "terms whose features move with hyper-parameters are fitted to rows, one output at a time: pass chunks "
             "(X, y) in a list, or a RowSource, in place of statistics."
         )
-    chunks = rows.chunks if hasattr(rows, "chunks") else list(rows).__iter__
+    chunks = chunks_of(rows)
     if noise is None:
         noise = 0.1 * max(_fixed_sums(None, chunks).variance(), 1e-300)
-    return climb_moving(MovingBound(terms, noise, chunks), how)
+    try:
+        return climb_moving(MovingBound(terms, noise, chunks), how)
+    except jax.errors.JAXTypeError as error:
+        raise InputError(
+            f"one of the terms {', '.join(map(repr, terms.names))} has features or a kernel that are written in NumPy, "
+            "and where some features move JAX differentiates all of them; write their Kuu, Kuf and covariance with "
+            "odvff.support.arrays.namespace."
+        ) from error
 
 
 def climb_moving(bound: MovingBound, how: Ascent) -> Fit:

@@ -36,7 +36,7 @@ from odvff.likelihoods.units import TargetMoments
 from odvff.policy import DEFAULT, Policy
 from odvff.posterior import Posterior
 from odvff.posterior.residual import residual_variance
-from odvff.rows import RowSource, key_generator
+from odvff.rows import RowSource, chunks_of, key_generator
 from odvff.statistics import Rows, Statistics
 from odvff.statistics.basis import check_columns, check_outside, fill_features, outside
 from odvff.statistics.collect import weighted_rows
@@ -153,7 +153,7 @@ class _Rows:
 
     def __init__(self, chunks: Any, sample_rows: int):
         self._sample_rows = sample_rows
-        self._chunks = chunks.chunks if hasattr(chunks, "chunks") else list(chunks).__iter__
+        self._chunks = chunks_of(chunks)
         self._kept: list[tuple[Any, Any, Any]] | None = []
         self.n_columns, entries, moments = 0, 0, TargetMoments()
         for X, y, w in weighted_rows(self._chunks()):
