@@ -90,7 +90,7 @@ def fitted(data: list[str], options: FitOptions, csv: Csv, terminal: Terminal) -
     with terminal.progress() as progress:
         try:
             model = estimator.fit_source(source, progress=progress, journal=journal).model_
-            if any(output.message == "interrupted" for output in model.outputs):
+            if any(output.interrupted for output in model.outputs):
                 raise KeyboardInterrupt
             warn_of_rows(source, terminal)
             if source.n_held:

@@ -76,7 +76,7 @@ class ODVFFClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             rows = self._rows(schema, source, lambda y, label=label: (y == label).astype(np.float64))  # type: ignore[misc]
             own = run.of_class(c, label) if several else run
             output = self._fit_output(schema, rows, Units(), own, label)
-            if output.message == "interrupted" and several:
+            if output.interrupted and several:
                 raise KeyboardInterrupt  # the classes without a fit make no model
             outputs.append(output)
         self.model_ = self._made(schema, source.n_rows, tuple(outputs), Labels(found), source.target)

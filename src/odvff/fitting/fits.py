@@ -11,7 +11,7 @@ from odvff.fitting.problem import Named, Problem, Start
 from odvff.fitting.starts import started
 from odvff.inference import Fit, fit_collapsed, optimal_posterior
 from odvff.inference.collapsed.fit import NOISE, Ascent, scale_of
-from odvff.inference.notes import unfinished_fit
+from odvff.inference.notes import CONVERGED, INTERRUPTED, unfinished_fit
 from odvff.likelihoods import GaussianNoise
 from odvff.search import add_inducing, greedy_points
 from odvff.search.points import gain_of_a_sample
@@ -162,7 +162,7 @@ def fit_by_minibatches(problem: Problem, start: Start, gamma: bool) -> Named:
         on_block=lambda checkpoint: _keep(problem, trainer, checkpoint),
     )
     history, message = trained.history, trained.message
-    ended = (float(np.mean(history[-100:])), history, message != "interrupted", message)
+    ended = (float(np.mean(history[-100:])), history, message != INTERRUPTED, message)
     if problem.likelihood.closed_form:
         fit: Fit | SiteFit = Fit(trained.posterior, float(trained.likelihood.variance), *ended, ())
     else:
@@ -194,7 +194,7 @@ def fit_exactly(problem: Problem, start: Start, gamma: bool) -> Named:
     noise = max(noise, NOISE[0] * scale_of(float(y.mean()), float(y.var()), tell))
     q = optimal_posterior([replace(term, kernel=kernel, features=InducingPoints(X))], noise, X, y)
     done = len(losses) < 2 or losses[-2] - losses[-1] < 1e-5 * max(abs(losses[-1]), 1.0)
-    message = "converged" if done else f"the limit of {max_iter} iterations"
+    message = CONVERGED if done else f"the limit of {max_iter} iterations"
     fit = Fit(q, noise, -losses[-1], tuple(-loss for loss in losses), done, message, ())
     if not done:
         tell(unfinished_fit(message, fit.bound))

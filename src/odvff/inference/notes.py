@@ -4,6 +4,7 @@ from typing import Any
 
 from odvff.errors import Argument, FitWarning
 
+CONVERGED, INTERRUPTED = "converged", "interrupted"  # how fits end; other endings are said in words of their own
 CENTRE = ", and centre y if its mean is large"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from odvff.design import TIMES
+from odvff.inference.notes import INTERRUPTED
 from odvff.model.predictive import Marginals, Predictive
 from odvff.model.quality import Evaluation
 from odvff.model.task import Task
@@ -47,6 +48,11 @@ class Output:
     converged: bool
     message: str
     report: tuple[str, ...]
+
+    @property
+    def interrupted(self) -> bool:
+        """Did a person end the fit?"""
+        return self.message == INTERRUPTED
 
     @property
     def posterior(self) -> Posterior:

@@ -9,6 +9,7 @@ from odvff.model.quality import Evaluation
 from odvff.model.task import CLASSIFICATION
 from odvff.report.numbers import count, label, number, percent
 from odvff.report.quality_figures import chance
+from odvff.search.harmonics import LIMITED
 from odvff.tables import Category, Numeric
 
 FEW_ROWS = 100
@@ -104,7 +105,7 @@ def warnings(model: Model, evaluation: Evaluation | None) -> Iterator[str]:
             ended = f"The fit{whose} ended before it converged ({output.message})."
             yield f"{ended} Raise max_iter, or take its numbers as rough."
     yield from _hardly(model) if evaluation is None else _of_evaluation(evaluation)
-    limits = dict.fromkeys(line for o in model.outputs for line in o.report if "more than the limit" in line)
+    limits = dict.fromkeys(line for o in model.outputs for line in o.report if LIMITED in line)
     for note in (*model.schema.notes(), *limits):
         text = note.replace("`", "").rstrip(".")
         yield f"{text[:1].upper()}{text[1:]}."

@@ -23,6 +23,8 @@ from odvff.statistics.basis import outside
 from odvff.statistics.sums import holds, with_fewer_harmonics
 from odvff.terms import Sum, Term
 
+LIMITED = "would need more than the limit allows"  # in the report of a search, of terms that may lack detail
+
 
 @dataclass(frozen=True)
 class Harmonics:
@@ -139,7 +141,7 @@ class _Rule:
         chosen = [f"{t.fixed.words().removesuffix(' harmonics')} for {t.name}" for t in wanted if t.fixed.resolution]
         report = "harmonics chosen: " + (", ".join(chosen) or "none, there is no Fourier term")
         if limited:
-            report += f"; {', '.join(limited)} would need more than the limit allows, so finer detail is taken as noise"
+            report += f"; {', '.join(limited)} {LIMITED}, so finer detail is taken as noise"
         return Sum(tuple(wanted)), report
 
     def doubled(self, terms: Sum) -> Sum:

@@ -9,7 +9,7 @@ import numpy as np
 from odvff.errors import InputError
 from odvff.inference.collapsed.bound import Blocks, CollapsedBound
 from odvff.inference.maximise import Until, maximise
-from odvff.inference.notes import ConstantTarget, unfinished_fit
+from odvff.inference.notes import CONVERGED, INTERRUPTED, ConstantTarget, unfinished_fit
 from odvff.policy import Policy
 from odvff.posterior import Posterior
 from odvff.rows import RowSource
@@ -137,7 +137,7 @@ def posterior_of(terms: Sum, statistics: Statistics, noise: float) -> Fit:
 
 def _quietly(terms: Sum, statistics: Statistics, **options: Any) -> Fit:
     fit = fit_collapsed(terms, statistics, tell=silent, **options)
-    if fit.message == "interrupted":  # there is more to come than this
+    if fit.message == INTERRUPTED:  # there is more to come than this
         raise KeyboardInterrupt
     return fit
 
@@ -160,14 +160,14 @@ class Climb:
             for x in (start, *around):
                 self._climb(np.clip(x, limits[:, 0], limits[:, 1]), limits)
         except KeyboardInterrupt:
-            self._message = "interrupted"
+            self._message = INTERRUPTED
         if self._best is None:
             raise KeyboardInterrupt("the fit was interrupted before its first step; there is nothing to return")
         return self._best[0], self._best[1]
 
     def ended(self, posterior: Posterior, noise: float, unresolved: tuple[float, ...] = ()) -> Fit:
         """The fit, with a note if it did not converge."""
-        converged, bound = self._message == "converged", float(self._best[1].value)
+        converged, bound = self._message == CONVERGED, float(self._best[1].value)
         if not converged:
             self._how.tell(unfinished_fit(self._message, bound))
         return Fit(posterior, noise, bound, tuple(self._history), converged, self._message, unresolved)
@@ -208,7 +208,7 @@ class Climb:
             # an abnormal line search at the end means that rounding is all that is left to gain
             ended = flat or result.success or (result.status == 2 and np.abs(result.jac).max() < 1e-3)
             limit = f"the limit of {how.max_iter} iterations" if result.status == 1 else str(result.message)
-            self._message = "converged" if ended else limit
+            self._message = CONVERGED if ended else limit
 
 
 def _start(bound: CollapsedBound, scale: float, noise_given: float | None, known: bool) -> Any:

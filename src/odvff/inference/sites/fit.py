@@ -29,7 +29,7 @@ from odvff.errors import InputError, NumericalError
 from odvff.inference.collapsed.bound import Blocks, CollapsedBound
 from odvff.inference.collapsed.fit import kernel_limits
 from odvff.inference.maximise import Until, maximise
-from odvff.inference.notes import unfinished_sites
+from odvff.inference.notes import CONVERGED, INTERRUPTED, unfinished_sites
 from odvff.likelihoods import Likelihood, as_likelihood
 from odvff.likelihoods.base import BLOCK_ROWS, Adjustable
 from odvff.likelihoods.units import TargetMoments
@@ -128,8 +128,8 @@ def fit_sites(
         try:
             rounds.climb(now)
         except KeyboardInterrupt:
-            now.ended = "interrupted"
-    converged, bound = now.ended == "converged", now.history[-1]
+            now.ended = INTERRUPTED
+    converged, bound = now.ended == CONVERGED, now.history[-1]
     if not converged:
         how.tell(unfinished_sites(now.ended, bound))
     q, *of_noise = (belief.posterior() for belief in now.guess.beliefs)
@@ -314,7 +314,7 @@ class _Rounds:
                 how.progress(len(now.history) - 1, guess.elbo)
             # half a step is worth half a gain; much less than that says nothing
             if gain < how.tolerance * weight * now.step and now.step >= 0.25 and learn == how.train:
-                now.ended = "converged"
+                now.ended = CONVERGED
             now.step = min(1.0, 2 * now.step)
             if how.journal.due():
                 self._keep(now)

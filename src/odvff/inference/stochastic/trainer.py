@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from odvff.errors import InputError, NumericalError
+from odvff.inference.notes import INTERRUPTED
 from odvff.inference.stochastic.natural_step import ADAM, State, StepModel, run_block
 from odvff.inference.traced import concrete, take_terms_apart
 from odvff.likelihoods import as_likelihood, log_predictive_density
@@ -178,9 +179,9 @@ class Trainer:
                     if now.step < n_steps:
                         message = f"the batches ended after {now.step} steps"
         except KeyboardInterrupt:
-            message = "interrupted"
+            message = INTERRUPTED
         if not now.history:
-            if message == "interrupted":
+            if message == INTERRUPTED:
                 raise KeyboardInterrupt("training was interrupted before its first step; there is nothing to return")
             raise InputError("there was no batch to train on.")
         posterior, likelihood = self.posterior(now.best or now.state)
