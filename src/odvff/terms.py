@@ -10,8 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from odvff import kernels
-from odvff.errors import InputError, KernelError
+from odvff.errors import InputError
 from odvff.features import Features, FixedFeatures
+from odvff.features.base import check_features
 from odvff.linalg import BlockDiagonal, Covariance
 from odvff.linalg.composed import slices
 from odvff.support.arrays import Array, concatenate
@@ -33,11 +34,7 @@ class Term:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, Features):
-            raise KernelError(
-                "features must be an instance of a class of odvff.features, or of your own that is derived from one "
-                f"of them, got {self.features!r}."
-            )
+        check_features(self.features)
         if self.columns is not None:
             given: Any = self.columns
             columns = tuple(given) if isinstance(given, list | tuple | range | np.ndarray) else (given,)

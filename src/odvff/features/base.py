@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from odvff import kernels
-from odvff.errors import FileError, InputError
+from odvff.errors import FileError, InputError, KernelError
 from odvff.linalg import Covariance
 from odvff.support.checks import matrix
 from odvff.support.shapes import Array, Float, Int
@@ -161,6 +161,15 @@ class WhitenedGroup:
 
     inverses: Sequence[Any]
     traces: Callable[[Sequence[Any]], Any]
+
+
+def check_features(value: Any) -> None:
+    """Are these features?"""
+    if not isinstance(value, Features):
+        raise KernelError(
+            "features must be an instance of a class of odvff.features, or of your own that is derived from one of "
+            f"them, got {value!r}."
+        )
 
 
 class FixedFeatures(Features):
